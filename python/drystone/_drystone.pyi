@@ -43,10 +43,10 @@ class Collider:
         *,
         position: Vector | None = None,
         rotation: Vector | None = None,
-        friction: float = 0.0,
+        friction: float | None = None,
         material: str | None = None,
-        layers: int = 1,
-        mask: int = 0xFFFFFFFF,
+        layers: int | None = None,
+        mask: int | None = None,
         sensor: bool = False,
     ) -> None: ...
 
@@ -782,6 +782,7 @@ def solve_matrix(
     iterations: int,
     budget_ms: float | None,
 ) -> Solution: ...
+def check_kind(kind: str | None) -> None: ...
 def devices() -> list[dict[str, Any]]: ...
 def recording_page(path: str) -> str: ...
 def _forked() -> None: ...

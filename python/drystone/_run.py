@@ -112,7 +112,8 @@ def run(
     """Runs a scene and returns the report of `drystone run` as a dictionary.
 
     `time` (s) or `steps` say how long, if the scene's `[stop]` does not end it before; settings of the step (see ``World``) and
-    parameters of the scene go by name. `callback` is called with the world after every step.
+    parameters of the scene go by name. `callback` is called with the world after every step;
+    where it restores a state, the steps that are taken count, whatever the world's own number of them.
     `progress`: a bar on a terminal or in a notebook (None), always (True), never (False).
     `report` is a file that gets the report, too; `record` a folder that gets a recording, with a frame every `record_every` seconds of simulated time
     (1/60 s if nothing is said); `record_replace` takes the place of one that is there. What the command's report says under `recording` is left out.
@@ -163,11 +164,13 @@ def run(
         done, chunk, stopped = 0, 1, False
         while done < under_way.steps and not stopped:
             begun = clock.monotonic()
-            done, contacts, residual, stopped = under_way.advance(min(chunk, under_way.steps - done))
+            asked = min(chunk, under_way.steps - done)
+            taken, contacts, residual, stopped = under_way.advance(asked)
+            done += taken
             bar.show(done, contacts, residual)
             # About ten times a second.
             spent = max(clock.monotonic() - begun, 1e-6)
-            chunk = max(1, min(2 * chunk, int(chunk * 0.1 / spent)))
+            chunk = max(1, min(2 * asked, int(asked * 0.1 / spent)))
     except StepError as e:
         e.report = told("failed", str(e))
         raise

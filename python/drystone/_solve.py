@@ -64,6 +64,7 @@ def solve(
     - ``mu``: the coefficient of friction of each contact,
     - ``mu_r``: of rolling friction, where there is some.
 
+    `kind` is what a file's problem is, where it does not say so; a mapping says it itself.
     `tolerance` is the largest |r - P(r - u)| / |q| to accept, over all contacts; 0 runs all iterations. Not to reach it is no error:
     see ``Solution.solved``.
 
@@ -77,6 +78,7 @@ def solve(
         if not isinstance(problem, (str, os.PathLike)):
             raise ArgumentError(f"problem must be a path or a mapping, got {str(problem)[:80]}")
         return _drystone.solve_file(os.fspath(problem), kind, model, solver, tolerance, iterations, budget_ms)
+    _drystone.check_kind(kind)
     unknown = set(problem) - {"W", "q", "mu", "mu_r"}
     if unknown:
         raise InputError(f"a problem has no '{sorted(unknown)[0]}' (valid: W, q, mu, mu_r)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import operator
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,10 @@ class Recording(_drystone._Recording):
         return super().__new__(cls, _path("path", path))  # type: ignore[call-arg]
 
     def __getitem__(self, k: int) -> dict[str, Any]:
+        try:
+            k = operator.index(k)
+        except TypeError:
+            raise ArgumentError(f"a frame goes by its number, got {k!r} (several: [run[k] for k in ...])") from None
         at = k + len(self) if k < 0 else k
         if not 0 <= at < len(self):
             raise IndexError(f"there is no frame {k}, the recording has {len(self)}")

@@ -2,7 +2,7 @@
 //! removed bodies are NaN.
 
 use drystone::limits::{FARTHEST, FASTEST, STRONGEST};
-use drystone::{Contact, Pose, World};
+use drystone::{BodyId, Contact, Pose, World};
 use glam::{DQuat, DVec3};
 use numpy::ndarray::Dimension;
 use numpy::{Ix2, PyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray, PyUntypedArrayMethods};
@@ -175,33 +175,40 @@ pub fn write(world: &PyWorld, py: Python<'_>, given: [Option<&In<'_>>; 4]) -> Py
     let q = given[1].map(|a| rows4(names[1], a, n)).transpose()?;
     let v = given[2].map(|a| rows3(names[2], a, n)).transpose()?;
     let omega = given[3].map(|a| rows3(names[3], a, n)).transpose()?;
-    world.change(py, |w| set(w, x.as_deref(), q.as_deref(), v.as_deref(), omega.as_deref()))
+    let rows = Rows { x: x.as_deref(), q: q.as_deref(), v: v.as_deref(), omega: omega.as_deref() };
+    // All rows are looked at before the first is set.
+    world.change(py, |w| check(w, rows).and_then(|()| set(w, rows))).map_err(input)
 }
 
-pub fn set(
-    w: &mut World,
-    x: Option<&[DVec3]>,
-    q: Option<&[DQuat]>,
-    v: Option<&[DVec3]>,
-    omega: Option<&[DVec3]>,
-) -> PyResult<()> {
-    let ids: Vec<_> = w.model().slots().filter_map(|i| w.model().id(i as u32)).collect();
-    let of = |e: drystone::WorldError, row: u32| input(format!("row {row}: {e}"));
-    // All rows are looked at before the first is set.
-    for (i, id) in ids.iter().map(|id| (id.slot as usize, *id)) {
+/// Positions, rotations, velocities and angular velocities of all rows, as far as they are given.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    pub x: Option<&'a [DVec3]>,
+    pub q: Option<&'a [DQuat]>,
+    pub v: Option<&'a [DVec3]>,
+    pub omega: Option<&'a [DVec3]>,
+}
+
+fn living(w: &World) -> Vec<BodyId> {
+    w.model().slots().filter_map(|i| w.model().id(i as u32)).collect()
+}
+
+/// Says which row cannot be set.
+pub fn check(w: &World, Rows { x, q, v, omega }: Rows<'_>) -> Result<(), String> {
+    for (i, id) in living(w).iter().map(|id| (id.slot as usize, *id)) {
         if let Some(x) = x {
             within(&format!("row {i}: position"), x[i], FARTHEST, "m of the origin")?;
         }
         if let Some(q) = q {
-            unit(q[i]).map_err(|e| input(format!("row {i}: {e}")))?;
+            unit(q[i]).map_err(|e| format!("row {i}: {e}"))?;
         }
-        if w.motion(id).map_err(refused)? == drystone::Motion::Static {
+        if w.motion(id).map_err(|e| e.to_string())? == drystone::Motion::Static {
             for (what, rows) in [("velocity", v), ("angular velocity", omega)] {
                 if rows.is_some_and(|rows| rows[i] != DVec3::ZERO) {
                     let body = w.model().describe(id.slot);
-                    return Err(input(format!(
+                    return Err(format!(
                         "row {i}: {what}: {body} is static and has none: give its row zeros"
-                    )));
+                    ));
                 }
             }
             continue;
@@ -213,24 +220,32 @@ pub fn set(
             within(&format!("row {i}: angular velocity"), omega[i], FASTEST, "rad/s")?;
         }
     }
+    Ok(())
+}
+
+/// Sets what [`check`] found in order.
+pub fn set(w: &mut World, Rows { x, q, v, omega }: Rows<'_>) -> Result<(), String> {
+    let ids = living(w);
+    let said = |e: drystone::WorldError| e.to_string();
+    let of = |e: drystone::WorldError, row: u32| format!("row {row}: {e}");
     if x.is_some() || q.is_some() {
         let mut poses = Vec::with_capacity(ids.len());
         for id in &ids {
             let i = id.slot as usize;
             let place = match x {
                 Some(x) => x[i],
-                None => w.position(*id).map_err(refused)?,
+                None => w.position(*id).map_err(said)?,
             };
             poses.push((*id, Pose::new(place, q.map_or(w.state().rotation[i], |q| q[i]))));
         }
-        w.set_poses(&poses).map_err(refused)?;
+        w.set_poses(&poses).map_err(said)?;
     }
     if v.is_some() || omega.is_some() {
         for id in ids {
             let i = id.slot as usize;
             let v = v.map_or(w.state().velocity[i], |v| v[i]);
             let omega = omega.map_or(w.state().world_omega(i), |o| o[i]);
-            if w.motion(id).map_err(refused)? != drystone::Motion::Static {
+            if w.motion(id).map_err(said)? != drystone::Motion::Static {
                 w.set_velocity(id, v, omega).map_err(|e| of(e, id.slot))?;
             }
         }
@@ -250,9 +265,9 @@ pub fn apply_forces(
     // All rows are looked at before the first is applied; those that are no bodies may hold anything.
     let alive = world.with(py, |w| w.model().bodies.iter().map(|b| b.alive).collect::<Vec<_>>());
     for i in (0..f.len()).filter(|i| alive.get(*i) == Some(&true)) {
-        within(&format!("row {i}: force"), f[i], STRONGEST, "N")?;
+        within(&format!("row {i}: force"), f[i], STRONGEST, "N").map_err(input)?;
         if let Some(t) = &t {
-            within(&format!("row {i}: torque"), t[i], STRONGEST, "N m")?;
+            within(&format!("row {i}: torque"), t[i], STRONGEST, "N m").map_err(input)?;
         }
     }
     world.change(py, |w| {
@@ -269,12 +284,12 @@ pub fn apply_forces(
 }
 
 /// Refuses what is not finite or beyond the bound.
-fn within(what: &str, x: DVec3, most: f64, unit: &str) -> PyResult<()> {
+fn within(what: &str, x: DVec3, most: f64, unit: &str) -> Result<(), String> {
     let largest = x.abs().max_element();
     if !x.is_finite() {
-        Err(input(format!("{what} must be finite, got {:?}", x.to_array())))
+        Err(format!("{what} must be finite, got {:?}", x.to_array()))
     } else if largest > most {
-        Err(input(format!("{what} must be within {most:e} {unit}, got {largest:e}")))
+        Err(format!("{what} must be within {most:e} {unit}, got {largest:e}"))
     } else {
         Ok(())
     }
@@ -400,7 +415,7 @@ pub fn _contacts(
 
 #[pymethods]
 impl Contacts {
-    /// Impulses over the step, (n, 3), N.
+    /// Forces on the first body, mean values over the step, (n, 3), N: the impulses divided by the step.
     #[getter]
     fn forces<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.impulses.bind(py).as_any().div(self.h)

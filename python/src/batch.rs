@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use drystone::joint::Law;
 use drystone::limits::{FARTHEST, FASTEST, STRONGEST};
 use drystone::{JointId, Motor, State, StepError, World};
 use numpy::{Ix3, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -10,9 +11,9 @@ use pyo3::types::{PyList, PyString};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::arrays::{Column, In, set};
+use crate::arrays::{Column, In, Rows, check, set};
 use crate::convert::{Q4, Times, Whole, flag, is_truth, number, quat, shown, text};
-use crate::errors::{argument, input, step as failed, world as refused};
+use crate::errors::{argument, failed_with, input};
 use crate::lend::Inside;
 use crate::threads::{forks, with_threads};
 use crate::world::{PyState, PyWorld};
@@ -36,17 +37,24 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Calls `f` with every world and its number, in parallel. What the last of those that fail says is not
-    /// lost: the first one's is raised.
-    fn each<E: Send>(
+    /// Calls `change` with every world and its number, in parallel, once `check` has refused none of them:
+    /// else nothing changes. What the first one that is refused says is raised.
+    fn each(
         &self,
         py: Python<'_>,
-        f: impl Fn(usize, &mut World) -> Result<(), E> + Sync,
-    ) -> Result<(), (usize, E)> {
-        self.locked(py, |worlds| {
+        check: impl Fn(usize, &World) -> Result<(), String> + Sync,
+        change: impl Fn(usize, &mut World) -> Result<(), String> + Sync,
+    ) -> PyResult<()> {
+        let first = |told: Vec<(usize, String)>| told.into_iter().next().map_or(Ok(()), Err);
+        let told = self.locked(py, |worlds| {
             let all = worlds.par_iter_mut().enumerate().with_max_len(MOST);
-            let told: Vec<(usize, E)> = all.filter_map(|(k, w)| f(k, w).err().map(|e| (k, e))).collect();
-            told.into_iter().next().map_or(Ok(()), Err)
+            first(all.filter_map(|(k, w)| check(k, &***w).err().map(|e| (k, e))).collect())?;
+            let all = worlds.par_iter_mut().enumerate().with_max_len(MOST);
+            first(all.filter_map(|(k, w)| change(k, w).err().map(|e| (k, e))).collect())
+        });
+        told.map_err(|(k, e)| {
+            let of = if e.starts_with("row ") { "," } else { ":" };
+            input(format!("world {k}{of} {e}"))
         })
     }
 
@@ -234,16 +242,13 @@ impl Batch {
             run = if begun.elapsed() < WITHOUT_LOOKING { 2 * run } else { run };
         }
         let first = failures.into_iter().enumerate().find_map(|(k, failure)| Some((k, failure?)));
-        first.map_or(Ok(()), |(k, e)| {
-            let e = failed(e);
-            let _ = e.value(py).call_method1("add_note", (format!("in world {k} of the batch"),));
-            Err(e)
-        })
+        first.map_or(Ok(()), |(k, e)| Err(failed_with(format!("world {k}: {e}"))))
     }
 
     /// Takes all worlds, or those of these numbers, back to how they were when the batch was made: positions,
     /// velocities, time and warm starts, as `World.restore` does. Motors, limits, masses and settings stay as
-    /// they are now. A world whose bodies or joints are others by now is refused.
+    /// they are now. A world whose bodies, shapes or joints are others by now is refused, and none of them
+    /// goes back then.
     #[pyo3(signature = (which=None))]
     fn reset(
         &self,
@@ -254,8 +259,17 @@ impl Batch {
         for Whole(k) in which.unwrap_or_default() {
             *chosen.get_mut(k as usize).ok_or_else(|| input(format!("there is no world {k}")))? = true;
         }
-        self.each(py, |k, w| if chosen[k] { w.restore(self.first[k].clone()) } else { Ok(()) })
-            .map_err(|(_, e)| refused(e))
+        let fits = |k: usize, w: &World| match chosen[k] {
+            true => w.check_state(&self.first[k]).map_err(|e| e.to_string()),
+            false => Ok(()),
+        };
+        self.each(py, fits, |k, w| match chosen[k] {
+            true => w.restore(self.first[k].clone()).map_err(|e| e.to_string()),
+            false => Ok(()),
+        })?;
+        let worlds = self.worlds.iter().zip(&chosen).filter(|(_, chosen)| **chosen);
+        worlds.for_each(|(w, _)| w.get().forget_events());
+        Ok(())
     }
 
     /// Origins of the bodies' frames, (worlds, bodies, 3), m.
@@ -283,7 +297,7 @@ impl Batch {
     }
 
     /// Sets states of all bodies of all worlds, in the shapes in which they are read; what is not given
-    /// stays.
+    /// stays. Nothing is set in any of them where a row of one is refused.
     #[pyo3(signature = (*, positions=None, rotations=None, velocities=None, angular_velocities=None))]
     fn set_bodies(
         &self,
@@ -314,15 +328,28 @@ impl Batch {
                 own.chunks_exact(3).map(glam::DVec3::from_slice).collect::<Vec<_>>()
             })
         };
-        self.each(py, |k, w| {
-            let q = q.as_ref().map(|q| {
+        let four = |k: usize| {
+            q.as_ref().map(|q| {
                 let own = q[4 * n * k..4 * n * (k + 1)].chunks_exact(4);
                 own.map(|r| quat(Q4([r[0], r[1], r[2], r[3]]))).collect::<Vec<_>>()
-            });
-            let (x, v, omega) = (three(&x, k), three(&v, k), three(&omega, k));
-            set(w, x.as_deref(), q.as_deref(), v.as_deref(), omega.as_deref())
-        })
-        .map_err(|(_, e)| e)
+            })
+        };
+        let own = |k: usize| (three(&x, k), four(k), three(&v, k), three(&omega, k));
+        self.each(
+            py,
+            |k, w| {
+                let (x, q, v, omega) = own(k);
+                let rows =
+                    Rows { x: x.as_deref(), q: q.as_deref(), v: v.as_deref(), omega: omega.as_deref() };
+                check(w, rows)
+            },
+            |k, w| {
+                let (x, q, v, omega) = own(k);
+                let rows =
+                    Rows { x: x.as_deref(), q: q.as_deref(), v: v.as_deref(), omega: omega.as_deref() };
+                set(w, rows)
+            },
+        )
     }
 
     /// Coordinates of joints, by slot: the first of each, (worlds, joints).
@@ -393,15 +420,23 @@ impl Batch {
                 "limit must be from 0 to {STRONGEST:e} N or N m, or infinite, got {limit:e}"
             )));
         }
-        self.each(py, |k, w| {
-            for (slot, x) in joints.iter().zip(&all[m * k..m * (k + 1)]) {
-                let none = || drystone::WorldError::Joint(format!("world {k}: there is no joint {slot}"));
-                let id = self.joint(*slot, w).ok_or_else(none)?;
-                w.set_motor(id, 0, Some(make(*x).limited(limit)))?;
-            }
-            Ok(())
+        let motor = |x: f64| Some(make(x).limited(limit));
+        let own = |k: usize| joints.iter().zip(&all[m * k..m * (k + 1)]);
+        let fits = |k: usize, w: &World| {
+            own(k).try_for_each(|(slot, x)| {
+                let id = self.joint(*slot, w).ok_or_else(|| format!("there is no joint {slot}"))?;
+                let joint = w.joint(id).map_err(|e| e.to_string())?;
+                let what = w.model().describe_joint(*slot);
+                let law = joint.laws.first().ok_or_else(|| format!("{what} has no free coordinate"))?;
+                Law { motor: motor(*x), ..law.clone() }.check().map_err(|e| format!("{what}: {e}"))
+            })
+        };
+        self.each(py, fits, |k, w| {
+            own(k).try_for_each(|(slot, x)| match self.joint(*slot, w) {
+                Some(id) => w.set_motor(id, 0, motor(*x)).map_err(|e| e.to_string()),
+                None => Ok(()),
+            })
         })
-        .map_err(|(_, e)| refused(e))
     }
 
     /// Time of each world, s.

@@ -346,7 +346,7 @@ impl Body {
         #[pyo3(from_py_with = new_collider)] collider: PyRef<'_, PyCollider>,
     ) -> PyResult<BodyCollider> {
         let mut new = collider.collider.clone();
-        if let Some(name) = &collider.material {
+        if let Some(name) = &collider.named.material {
             self.ask(py, |w, id| w.motion(id))?;
             new.material = Some(crate::world::material(self.world.get(), py, name)?);
         }

@@ -15,40 +15,58 @@ use crate::world::PyWorld;
 use crate::world::saved::reduced;
 
 /// A shape fixed to a body: its place (m) and rotation in the body's frame, friction, material, layers and
-/// mask. A sensor reports what overlaps it and pushes nothing.
+/// mask, which are those that `add_body` is given where it names none. A sensor reports what overlaps it and
+/// pushes nothing.
 #[pyclass(frozen, name = "Collider", module = "drystone")]
 pub struct PyCollider {
+    /// With friction 0, in layer 1, colliding with all, where nothing else is said.
     pub collider: Collider,
+    pub named: Named,
+}
+
+/// What a collider says of itself, in place of its body.
+#[derive(Clone, Default)]
+pub struct Named {
+    pub friction: Option<f64>,
     pub material: Option<String>,
+    pub layers: Option<u32>,
+    pub mask: Option<u32>,
+}
+
+impl PyCollider {
+    fn of(shape: PyShape, local: Pose, sensor: bool, named: Named) -> Self {
+        let filter = Filter { layers: named.layers.unwrap_or(1), mask: named.mask.unwrap_or(u32::MAX) };
+        let own = Collider::new(shape.0, named.friction.unwrap_or(0.0)).at(local);
+        Self { collider: Collider { filter, sensor, ..own }, named }
+    }
 }
 
 #[pymethods]
 impl PyCollider {
     #[allow(clippy::too_many_arguments)]
     #[new]
-    #[pyo3(signature = (shape, *, position=None, rotation=None, friction=0.0, material=None, layers=Bits(1), mask=Bits(u32::MAX), sensor=false))]
+    #[pyo3(signature = (shape, *, position=None, rotation=None, friction=None, material=None, layers=None, mask=None, sensor=false))]
     fn new(
         shape: PyShape,
         position: Option<V3>,
         rotation: Option<Q4>,
-        #[pyo3(from_py_with = crate::convert::friction)] friction: f64,
+        #[pyo3(from_py_with = crate::convert::maybe_friction)] friction: Option<f64>,
         #[pyo3(from_py_with = maybe_name)] material: Option<String>,
-        layers: Bits,
-        mask: Bits,
+        layers: Option<Bits>,
+        mask: Option<Bits>,
         #[pyo3(from_py_with = flag)] sensor: bool,
     ) -> Self {
-        let filter = Filter { layers: layers.0, mask: mask.0 };
-        let collider =
-            Collider { filter, sensor, ..Collider::new(shape.0, friction).at(pose(position, rotation)) };
-        Self { collider, material }
+        let named = Named { friction, material, layers: layers.map(|b| b.0), mask: mask.map(|b| b.0) };
+        Self::of(shape, pose(position, rotation), sensor, named)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("drystone._drystone")?.getattr("_new_collider")?;
-        let (c, local) = (&self.collider, &self.collider.local);
-        let flags = (c.filter.layers, c.filter.mask, c.sensor);
+        let (c, local, named) = (&self.collider, &self.collider.local, &self.named);
+        let flags = (named.layers, named.mask, c.sensor);
         let place = (local.position.to_array(), wxyz(local.rotation));
-        (make, (PyShape(c.shape.clone()), place, c.mu, self.material.clone(), flags)).into_pyobject(py)
+        let shape = PyShape(c.shape.clone());
+        (make, (shape, place, named.friction, named.material.clone(), flags)).into_pyobject(py)
     }
 }
 
@@ -57,15 +75,13 @@ impl PyCollider {
 pub fn _new_collider(
     shape: PyShape,
     place: ([f64; 3], [f64; 4]),
-    friction: f64,
+    friction: Option<f64>,
     material: Option<String>,
-    flags: (u32, u32, bool),
+    flags: (Option<u32>, Option<u32>, bool),
 ) -> PyCollider {
     let (layers, mask, sensor) = flags;
     let local = pose(Some(V3(place.0)), Some(Q4(place.1)));
-    let filter = Filter { layers, mask };
-    let collider = Collider { filter, sensor, ..Collider::new(shape.0, friction).at(local) };
-    PyCollider { collider, material }
+    PyCollider::of(shape, local, sensor, Named { friction, material, layers, mask })
 }
 
 /// A shape that a living body has. It stays the same thing however the world changes; once it is removed,

@@ -76,6 +76,11 @@ pub fn friction(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
+/// The same, or None.
+pub fn maybe_friction(value: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    if value.is_none() { Ok(None) } else { friction(value).map(Some) }
+}
+
 /// A whole number that is not negative and at most `most`.
 fn whole(value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
     let found = (!is_truth(value)).then(|| value.extract::<u64>().ok()).flatten();
@@ -248,19 +253,19 @@ pub fn pose(position: Option<V3>, rotation: Option<Q4>) -> Pose {
 }
 
 /// Refuses what is no rotation.
-pub fn unit(q: DQuat) -> PyResult<DQuat> {
+pub fn unit(q: DQuat) -> Result<DQuat, String> {
     let length = q.length();
     if length.is_finite() && (length - 1.0).abs() < 1e-3 {
         Ok(q.normalize())
     } else {
-        Err(input(format!("rotation must be a unit quaternion, its length is {length}")))
+        Err(format!("rotation must be a unit quaternion, its length is {length}"))
     }
 }
 
 /// The same as [`pose`], of numbers that make sense.
 pub fn place(position: Option<V3>, rotation: Option<Q4>) -> PyResult<Pose> {
     let position = position.map_or(Ok(DVec3::ZERO), |x| near("position", x))?;
-    Ok(Pose::new(position, rotation.map_or(Ok(DQuat::IDENTITY), |q| unit(quat(q)))?))
+    Ok(Pose::new(position, rotation.map_or(Ok(DQuat::IDENTITY), |q| unit(quat(q)).map_err(input))?))
 }
 
 /// Refuses a distance that is none.

@@ -205,7 +205,8 @@ impl Asked<'_> {
             }
         };
         if let Some(q) = self.rotation {
-            def.frames = drystone::joint::Frames::World(drystone::Pose::new(at, unit(quat(q))?));
+            def.frames =
+                drystone::joint::Frames::World(drystone::Pose::new(at, unit(quat(q)).map_err(input)?));
         }
         Ok(def)
     }

@@ -100,6 +100,7 @@ fn _drystone(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(scene::solvers, m)?,
         wrap_pyfunction!(solve::solve_file, m)?,
         wrap_pyfunction!(solve::solve_matrix, m)?,
+        wrap_pyfunction!(solve::check_kind, m)?,
         wrap_pyfunction!(world::_state, m)?,
         wrap_pyfunction!(shape::_shape, m)?,
         wrap_pyfunction!(report::_report, m)?,

@@ -238,8 +238,8 @@ impl Run {
         self.world.clone_ref(py)
     }
 
-    /// Takes up to `n` steps; (steps done in all, contacts, residual) of the last one, and whether the scene
-    /// says that the run is at its end.
+    /// Takes up to `n` steps; (steps taken, contacts and residual of the last one), and whether the scene says
+    /// that the run is at its end.
     fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64, bool)> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,7 +257,7 @@ impl Run {
             }
         };
         let observes = scene.probe.observes();
-        let mut last = (Instant::now(), usage::cpu_seconds());
+        let (mut taken, mut last) = (0, (Instant::now(), usage::cpu_seconds()));
         let step = |world: &mut World| {
             let mut taken = stepper.step(world);
             if taken.is_ok() && (observes || !whole) {
@@ -272,16 +272,16 @@ impl Run {
             })
         };
         let report = PyWorld::take_steps_by(self.world.bind(py), n, step, |world, report| {
+            taken += 1;
             scene.probe.observe(world);
             let now = (Instant::now(), usage::cpu_seconds());
             recorder.step(world, report, (now.0 - last.0).as_secs_f64(), now.1 - last.1);
             last = (Instant::now(), usage::cpu_seconds());
             scene.probe.stop().is_none()
         })?;
-        let done = report.as_ref().map_or_else(|| self.world.get().with(py, |w| w.state().step), |r| r.step);
         let stopped = scene.probe.stop().is_some();
-        Ok(report
-            .map_or((done, 0, 0.0, stopped), |r| (done, r.contacts, r.certificate.residual_max, stopped)))
+        let told = report.map_or((0, 0.0), |r| (r.contacts, r.certificate.residual_max));
+        Ok((taken, told.0, told.1, stopped))
     }
 
     /// The report as JSON.

@@ -153,6 +153,22 @@ fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<So
     })
 }
 
+/// What a problem is, by name.
+fn known(kind: Option<&str>) -> PyResult<Option<Kind>> {
+    kind.map(|name| {
+        let found = Kind::NAMES.iter().find(|(n, _)| *n == name).map(|(_, k)| *k);
+        let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).collect();
+        found.ok_or_else(|| input(solver::BadSpec::unknown("kind", name, &names)))
+    })
+    .transpose()
+}
+
+/// Refuses a kind that there is not.
+#[pyfunction]
+pub fn check_kind(#[pyo3(from_py_with = maybe_text)] kind: Option<&str>) -> PyResult<()> {
+    known(kind).map(drop)
+}
+
 /// A problem from a file.
 #[pyfunction]
 #[pyo3(signature = (path, kind, model, solver, tolerance, iterations, budget_ms))]
@@ -166,13 +182,7 @@ pub fn solve_file(
     iterations: Whole,
     #[pyo3(from_py_with = maybe_number)] budget_ms: Option<f64>,
 ) -> PyResult<Solution> {
-    let kind = kind
-        .map(|name| {
-            let found = Kind::NAMES.iter().find(|(n, _)| *n == name).map(|(_, k)| *k);
-            let names: Vec<&str> = Kind::NAMES.iter().map(|(n, _)| *n).collect();
-            found.ok_or_else(|| input(solver::BadSpec::unknown("kind", name, &names)))
-        })
-        .transpose()?;
+    let kind = known(kind)?;
     let file = problem::read(&path, kind).map_err(refused)?;
     solve(py, file, &Asked { model, solver, tolerance, iterations: iterations.0 as usize, budget_ms })
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 
 import numpy as np
@@ -160,7 +159,7 @@ def test_a_world_that_fails_does_not_stop_the_others() -> None:
     batch = ds.Batch([rods(1.0), rods(2.0), rods(1.0), rods(3.0)])
     with pytest.raises(ds.StepError) as e:
         batch.step(7)
-    assert sys.version_info < (3, 11) or e.value.__notes__ == ["in world 1 of the batch"]
+    assert str(e.value).startswith("world 1: ")
     assert [w.steps for w in batch.worlds] == [7, 0, 7, 0]
 
 

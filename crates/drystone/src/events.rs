@@ -3,11 +3,12 @@
 //!
 //! A contact exists before bodies touch. Two colliders *touch* in a step if one of their contacts has an
 //! impulse or a gap that is not positive. Events are in the order of collider ids, whatever the number of
-//! threads.
+//! threads. After a state was restored none are pending, and those of the next step follow from it.
 
 use glam::DVec3;
 
 use crate::body::Motion;
+use crate::collide::query::closest_points;
 use crate::collider::ColliderId;
 use crate::joint::JointId;
 use crate::model::BodyId;
@@ -83,6 +84,8 @@ pub struct JointEvent {
 #[derive(Default)]
 pub(crate) struct Events {
     pub on: bool,
+    /// What is known of a state that was restored, which is nobody's news: the next step goes on from it.
+    recalled: bool,
     contacts: Vec<ContactEvent>,
     sensors: Vec<SensorEvent>,
     joints: Vec<JointEvent>,
@@ -138,12 +141,12 @@ impl World {
 
     /// Which colliders touched in the last step, began to, or ceased to.
     pub fn contact_events(&self) -> &[ContactEvent] {
-        &self.events.contacts
+        if self.events.recalled { &[] } else { &self.events.contacts }
     }
 
     /// What was in sensors after the last step, came in, or left.
     pub fn sensor_events(&self) -> &[SensorEvent] {
-        &self.events.sensors
+        if self.events.recalled { &[] } else { &self.events.sensors }
     }
 
     /// Which joints were at their limits in the last step, came there, or left.
@@ -166,12 +169,62 @@ impl World {
         Ok(self.overlapping(&c.shape, &pose, &filter))
     }
 
+    /// To be said after a state was restored. Who touched there is known from its warm starts, as far as there
+    /// was an impulse, and who is in a sensor from its places, once a step was taken; limits of joints begin
+    /// anew.
+    pub(crate) fn recall_events(&mut self) {
+        if !self.events.on {
+            return;
+        }
+        let begun = self.state.step > 0;
+        let sensors = if begun { self.sensed_now() } else { Vec::new() };
+        let (contacts, joints) = (self.touched_before(), Vec::new());
+        self.events = Events { on: true, recalled: true, contacts, sensors, joints };
+        self.events.sensors.sort_by_key(|e| (e.sensor.1, e.other.1));
+        self.events.contacts.sort_by_key(|e| e.colliders);
+    }
+
+    /// Who touched in the last step that the state knows of.
+    fn touched_before(&self) -> Vec<ContactEvent> {
+        let mut found = Vec::new();
+        let all = &self.state.multipliers;
+        for pair in all.chunk_by(|a, b| a.key.colliders == b.key.colliders) {
+            let impulse: DVec3 = pair.iter().map(|m| m.impulse).sum();
+            let mut slots = pair[0].key.colliders;
+            let known = slots.map(|k| Some(self.model.colliders.get(k as usize)?.body));
+            let [Some(first), Some(_)] = known else { continue };
+            if pair.iter().all(|m| m.impulse == DVec3::ZERO) {
+                continue;
+            }
+            // As contacts have it: the dynamic one comes first.
+            if self.model.bodies.get(first as usize).is_none_or(|b| b.inv_mass == 0.0) {
+                slots.reverse();
+            }
+            let [Some(i), Some(j)] = slots.map(|k| self.model.collider_id(k)) else { continue };
+            let poses = [i, j].map(|id| Some((&self.collider(id).ok()?.shape, self.collider_pose(id).ok()?)));
+            let [Some((s, p)), Some((t, q))] = poses else { continue };
+            let (Ok(a), Ok(b)) = (self.collider_body(i), self.collider_body(j)) else { continue };
+            let closest = closest_points(s, &p, t, &q);
+            found.push(ContactEvent {
+                phase: Phase::Begin,
+                bodies: [a, b],
+                colliders: [i, j],
+                impulse,
+                force: impulse / self.settings.h,
+                point: closest.map_or(p.position, |c| 0.5 * (c.on_a + c.on_b)),
+                normal: closest.map_or(impulse.normalize_or_zero(), |c| c.normal),
+            });
+        }
+        found
+    }
+
     /// To be said after every step.
     pub(crate) fn note_events(&mut self) {
         let (contacts, sensors, joints) = (self.touching_now(), self.sensed_now(), self.at_limits_now());
         let last = &self.events;
         self.events = Events {
             on: true,
+            recalled: false,
             contacts: follow(
                 &last.contacts,
                 contacts,

@@ -1,6 +1,6 @@
 //! Back to a saved state, and how a state knows whose it is.
 //!
-//! A state carries a sum over the living bodies (id, centre of mass), their shapes (slot, kind) and the
+//! A state carries a sum over the living bodies (id, centre of mass), their shapes (slot, kind, size) and the
 //! joints (id, kind, bodies) of the world that it was taken from. Worlds that were made alike, loaded or
 //! copied have the same sum, and so has a world where somebody came and went.
 
@@ -56,7 +56,10 @@ impl Whose {
     }
 
     pub fn add_collider(&mut self, slot: u32, c: &ColliderSlot) {
-        self.add(&[2, u64::from(slot), u64::from(c.body), spelled(c.shape.name())]);
+        // In single precision, as centres are.
+        let size = [c.shape.bounding_radius(), c.shape.inner_radius()];
+        let [outer, inner] = size.map(|x| u64::from((x as f32).to_bits()));
+        self.add(&[2, u64::from(slot), u64::from(c.body), spelled(c.shape.name()), outer, inner]);
     }
 
     pub fn add_joint(&mut self, slot: u32, j: &Joint) {
@@ -116,9 +119,29 @@ impl World {
     /// no velocity.
     ///
     /// # Errors
-    /// For a state of other bodies: where some came or went, got shapes of other kinds, other joints or
-    /// another centre of mass, and for states of other worlds. The world stays as it was.
+    /// For a state of other bodies: where some came or went, got shapes of other kinds or sizes, other joints
+    /// or another centre of mass, and for states of other worlds. The world stays as it was.
     pub fn restore(&mut self, mut state: State) -> Result<(), WorldError> {
+        self.check_state(&state)?;
+        state.fit(self.model.bodies.len(), self.model.joints.len());
+        state.whose = self.model.whose();
+        for i in self.model.slots().filter(|i| self.model.bodies[*i].motion == Motion::Static) {
+            (state.velocity[i], state.omega[i]) = (DVec3::ZERO, DVec3::ZERO);
+        }
+        self.loose = state.step == 0;
+        self.state = state;
+        self.moved();
+        self.work.collision.sleepers.forget();
+        self.fit_flow();
+        self.recall_events();
+        Ok(())
+    }
+
+    /// Whether [`World::restore`] would take this state, without going there.
+    ///
+    /// # Errors
+    /// As [`World::restore`].
+    pub fn check_state(&self, state: &State) -> Result<(), WorldError> {
         let (bodies, joints) = (self.model.bodies.len(), self.model.joints.len());
         let own = self.model.whose();
         let (known, alike) = (state.whose.is_known(), state.whose.0 == own.0);
@@ -139,7 +162,7 @@ impl World {
         if known && !alike {
             return Err(WorldError::Body(
                 "the state is of other bodies: since it was saved bodies or joints came or went, or one got \
-                 other shapes or another centre of mass; or it is another world's"
+                 other shapes (kind or size) or another centre of mass; or it is another world's"
                     .into(),
             ));
         }
@@ -148,16 +171,6 @@ impl World {
                 "the state's order has a place twice, or one that no body has".into(),
             ));
         }
-        state.fit(bodies, joints);
-        state.whose = own;
-        for i in self.model.slots().filter(|i| self.model.bodies[*i].motion == Motion::Static) {
-            (state.velocity[i], state.omega[i]) = (DVec3::ZERO, DVec3::ZERO);
-        }
-        self.loose = state.step == 0;
-        self.state = state;
-        self.moved();
-        self.work.collision.sleepers.forget();
-        self.fit_flow();
         Ok(())
     }
 
@@ -244,6 +257,12 @@ mod tests {
         other.add_body(BodyDef::dynamic(Shape::Box { half: DVec3::ONE }, 1.0)).unwrap();
         let told = other.restore(before.clone()).unwrap_err().to_string();
         assert!(told.contains("the state is of other bodies"), "{told}");
+        // The same shape in another size.
+        let mut other = World::new(Settings::default()).unwrap();
+        other.add_body(ball(0.0)).unwrap();
+        other.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.5 }, 1.0).at(DVec3::X)).unwrap();
+        assert!(other.check_state(&before).unwrap_err().to_string().contains("other shapes (kind or size)"));
+        assert!(twin.check_state(&before).is_ok());
         // The slot of one who is gone is another's.
         w.remove_body(b).unwrap();
         let c = w.add_body(ball(5.0)).unwrap();

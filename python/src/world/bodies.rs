@@ -111,11 +111,27 @@ pub fn material(world: &PyWorld, py: Python<'_>, name: &str) -> PyResult<Materia
         nearest(name, &paired).map(String::from)
     });
     if let Some(hint) = hint {
-        let text = format!("material '{name}' is in no pair of set_pair; did you mean '{hint}'?");
-        let text = CString::new(text).map_err(|_| input("material must not have a NUL in it"))?;
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)?;
+        warn_of(py, name, &hint)?;
     }
     world.change(py, |w| w.materials_mut().add(name)).map_err(input)
+}
+
+fn warn_of(py: Python<'_>, material: &str, hint: &str) -> PyResult<()> {
+    let text = format!("material '{material}' is in no pair of set_pair; did you mean '{hint}'?");
+    let text = CString::new(text).map_err(|_| input("material must not have a NUL in it"))?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
+}
+
+/// Materials of colliders that no pair names, and will not with this one, either, but are called nearly so
+/// as one of its two; with its name.
+fn nearly_named(w: &World, pair: [&str; 2]) -> Vec<(String, String)> {
+    let all = w.materials();
+    let used = |id: MaterialId| w.model().colliders.iter().any(|c| c.material == Some(id));
+    let paired = |id: MaterialId| all.pairs().iter().any(|((a, b), _)| [a, b].contains(&&id));
+    let lonely = all.names().iter().filter(|name| {
+        !pair.contains(&name.as_str()) && all.find(name).is_some_and(|id| used(id) && !paired(id))
+    });
+    lonely.filter_map(|name| Some((name.clone(), nearest(name, &pair)?.into()))).collect()
 }
 
 /// A direction or an axis, and a function of time.
@@ -144,8 +160,9 @@ impl PyWorld {
     /// homogeneous body unless given; they count while the body is dynamic. `position` (m) and `rotation`
     /// (w, x, y, z) are of the body's frame, `velocity` (m/s) of its centre of mass, `angular_velocity`
     /// (rad/s) in world axes; a static body has none. `friction` (0 if nothing is said), `material`,
-    /// `layers`, `mask` and `surface_velocity` (m/s) are those of `shape`. Bodies of one `group` other than
-    /// 0 do not collide; `planar` is the normal of a plane that it is locked to.
+    /// `layers` and `mask` are those of `shape`, and of each of the colliders that names none of its own;
+    /// `surface_velocity` (m/s) is that of all. Bodies of one `group` other than 0 do not collide; `planar`
+    /// is the normal of a plane that it is locked to.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -184,22 +201,23 @@ impl PyWorld {
         let (Bits(group), Bits(layers), Bits(mask)) = (group, layers, mask);
         let motion = self::motion(motion)?;
         let mut all: Vec<Collider> = Vec::new();
+        let own = material.map(|m| self::material(this, py, m)).transpose()?;
         if let Some(shape) = shape {
-            all.push(Collider::new(shape.0, friction));
+            let filter = Filter { layers, mask };
+            all.push(Collider { material: own, filter, ..Collider::new(shape.0, friction) });
         }
         for c in colliders.unwrap_or_default() {
-            all.push(c.collider.clone());
-            if let Some(material) = &c.material {
-                let id = self::material(this, py, material)?;
-                all.last_mut().into_iter().for_each(|c| c.material = Some(id));
-            }
+            let named = &c.named;
+            let material = named.material.as_ref().map(|m| self::material(this, py, m)).transpose()?;
+            all.push(Collider {
+                mu: named.friction.unwrap_or(friction),
+                material: material.or(own),
+                filter: Filter { layers: named.layers.unwrap_or(layers), mask: named.mask.unwrap_or(mask) },
+                ..c.collider.clone()
+            });
         }
-        let own = material.map(|m| self::material(this, py, m)).transpose()?;
-        if let Some(first) = all.first_mut().filter(|_| own.is_some() || layers != 1 || mask != u32::MAX) {
-            (first.material, first.filter) = (own.or(first.material), Filter { layers, mask });
-        }
-        if let (Some(v), Some(first)) = (surface_velocity, all.first_mut()) {
-            first.surface_velocity = vec3(v);
+        if let Some(v) = surface_velocity {
+            all.iter_mut().for_each(|c| c.surface_velocity = vec3(v));
         }
         for c in &all {
             c.check(motion).map_err(input)?;
@@ -431,6 +449,14 @@ impl PyWorld {
             damping,
             ..PairLaw::default()
         };
+        // Under their names here.
+        let spelled = |e: String| {
+            input(e.replace("mu_kinetic", "kinetic_friction").replace("above mu (", "above friction ("))
+        };
+        law.check().map_err(spelled)?;
+        for (name, hint) in self.with(py, |w| nearly_named(w, [a, b])) {
+            warn_of(py, &name, &hint)?;
+        }
         self.change(py, |w| {
             let materials = w.materials_mut();
             let (a, b) = (materials.add(a)?, materials.add(b)?);

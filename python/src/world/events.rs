@@ -74,6 +74,11 @@ pub struct Past {
 }
 
 impl Past {
+    /// Lets go of all: the world is another one's by now, or at another time.
+    pub fn forget(&mut self) {
+        *self = Self { in_hook: self.in_hook, ..Self::default() };
+    }
+
     /// Takes over what the world says of a step that is not the last.
     pub fn note(&mut self, w: &World) {
         let step = w.state().step;

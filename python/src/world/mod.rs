@@ -10,6 +10,7 @@ mod motion;
 mod queries;
 pub mod record;
 pub mod saved;
+mod turns;
 mod user_data;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 pub use bodies::{mass_properties, material, motion, motion_name};
 use events::Past;
 use hooks::Hooks;
+use turns::Turns;
 use user_data::Objects;
 
 use crate::body::Body;
@@ -58,6 +60,8 @@ pub struct PyWorld {
     record: Mutex<Option<Writer>>,
     /// Events of the steps before the last.
     past: Mutex<Past>,
+    /// Whose turn it is to take steps.
+    turns: Turns,
     /// Whether accelerations are asked for.
     accelerations: AtomicBool,
     /// Where it takes its steps, if that is a device.
@@ -114,6 +118,7 @@ impl PyWorld {
             objects: Objects::default(),
             record: Mutex::new(None),
             past: Mutex::default(),
+            turns: Turns::default(),
             accelerations: AtomicBool::new(false),
             backend: Mutex::default(),
         }
@@ -161,10 +166,11 @@ impl PyWorld {
         each: impl FnMut(&World, &StepReport) -> bool + Send,
     ) -> PyResult<Option<StepReport>> {
         let this = slf.get();
+        let _turn = this.turns.take(slf.py())?;
         if this.on_device() && !this.is_watched() {
             return Self::take_steps_there(slf, n, each);
         }
-        Self::take_steps_by(slf, n, |world| world.step().map_err(failed), each)
+        Self::take_own_steps(slf, n, |world| world.step().map_err(failed), each)
     }
 
     /// The same on a device, from where the world is back at the end, however that is.
@@ -178,7 +184,7 @@ impl PyWorld {
         let whole = this.with(py, |w| !w.records_events()) && !this.accelerations.load(Ordering::Relaxed);
         let mut stepper = this.change(py, |w| backend.stepper(w, whole)).map_err(input)?;
         let step = |world: &mut World| stepper.step(world).map_err(failed_with);
-        let taken = Self::take_steps_by(slf, n, step, each);
+        let taken = Self::take_own_steps(slf, n, step, each);
         let fetched = py.detach(|| stepper.fetch(&mut this.lock())).map_err(failed_with);
         let report = taken?;
         fetched.map(|()| report)
@@ -193,13 +199,21 @@ impl PyWorld {
     pub fn take_steps_by(
         slf: &Bound<'_, Self>,
         n: u64,
+        step: impl FnMut(&mut World) -> PyResult<StepReport> + Send,
+        each: impl FnMut(&World, &StepReport) -> bool + Send,
+    ) -> PyResult<Option<StepReport>> {
+        let _turn = slf.get().turns.take(slf.py())?;
+        Self::take_own_steps(slf, n, step, each)
+    }
+
+    /// The same for who has the turn.
+    fn take_own_steps(
+        slf: &Bound<'_, Self>,
+        n: u64,
         mut step: impl FnMut(&mut World) -> PyResult<StepReport> + Send,
         mut each: impl FnMut(&World, &StepReport) -> bool + Send,
     ) -> PyResult<Option<StepReport>> {
         let (py, this) = (slf.py(), slf.get());
-        if this.past().in_hook {
-            return Err(input("a step is under way: its hooks cannot take another"));
-        }
         let (mut left, mut last) = (n, None);
         *this.past() = Past::default();
         let told = |hooks: &Hooks| {
@@ -250,6 +264,11 @@ impl PyWorld {
             }
         }
         Ok(last)
+    }
+
+    /// To be said after a state was restored.
+    pub fn forget_events(&self) {
+        self.past().forget();
     }
 
     fn past(&self) -> MutexGuard<'_, Past> {
@@ -341,7 +360,8 @@ impl PyWorld {
     }
 
     /// Takes `n` steps and returns the last one's report. Python goes on in other threads meanwhile, hooks
-    /// are called, Ctrl-C works. Events are those of all of them: see `contact_events`.
+    /// are called, Ctrl-C works. Another thread that steps the world, too, waits until these steps are taken.
+    /// Events are those of all of them: see `contact_events`.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World(gravity=[0, 0, 0])
@@ -382,11 +402,14 @@ impl PyWorld {
     ///
     /// Positions, velocities, applied forces, time, random numbers and warm starts are the state's. Settings,
     /// masses, shapes, materials, motors and limits stay as they are now, and so do hooks; a body that is
-    /// static by now has no velocity.
+    /// static by now has no velocity. No events are pending afterwards, and `contacts` are still those of the
+    /// last step that was taken.
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let wrong = |_| argument(format!("state must be one of save_state(), got {}", shown(state)));
         let state = state.cast::<PyState>().map_err(wrong)?.get().0.clone();
-        self.change(py, |w| w.restore(state)).map_err(refused)
+        self.change(py, |w| w.restore(state)).map_err(refused)?;
+        self.forget_events();
+        Ok(())
     }
 
     /// Moves a mechanism to a nearby state of rest.

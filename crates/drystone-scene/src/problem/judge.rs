@@ -116,7 +116,18 @@ pub fn reach(
         let left = budget.map(|b| b.saturating_sub(begun.elapsed()));
         let stop = Stop { tolerance, iterations: iterations - out.iterations, budget: left, history: false };
         let guess = (out.iterations > 0).then_some(out.r.as_slice());
-        let s = solver.solve(problem, guess, &stop)?;
+        let s = match solver.solve(problem, guess, &stop) {
+            Ok(s) if s.gamma.iter().all(|x| x.is_finite()) => s,
+            Err(e) if !e.is_about_guess() => return Err(e),
+            // Beyond all numbers, here or on its way from one method to the next: W is not positive
+            // semidefinite, or next to nothing. What was there before is all there is.
+            _ => {
+                out.status = Status::Diverged;
+                problem.apply(&out.r, &mut out.u);
+                out.natural = file.natural_map(problem.model(), &out.r, &out.u);
+                return Ok(out);
+            }
+        };
         out.iterations += s.iterations;
         out.attempts.extend(s.attempts);
         out.status = s.status;

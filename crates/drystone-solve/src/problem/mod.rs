@@ -37,6 +37,20 @@ use crate::memory;
 #[error("malformed problem: {0}")]
 pub struct Malformed(pub String);
 
+impl Malformed {
+    /// What is said of a guess that is none.
+    pub(crate) fn guess(rows: usize) -> Self {
+        Self(format!("the guess needs {rows} finite multipliers"))
+    }
+
+    /// Whether it is the guess alone that is refused. Where the caller gave a finite one or none, a solver's
+    /// own multipliers have left the range of numbers.
+    #[doc(hidden)]
+    pub fn is_about_guess(&self) -> bool {
+        self.0.starts_with("the guess needs")
+    }
+}
+
 /// A cone complementarity problem.
 #[derive(Clone, Debug)]
 pub enum Problem {

@@ -184,9 +184,7 @@ pub(super) fn check(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malf
 /// The same of the guess alone.
 pub(super) fn check_guess(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malformed> {
     match guess {
-        Some(g) if g.len() != problem.rows() || !all_finite(g) => {
-            Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())))
-        }
+        Some(g) if g.len() != problem.rows() || !all_finite(g) => Err(Malformed::guess(problem.rows())),
         _ => Ok(()),
     }
 }

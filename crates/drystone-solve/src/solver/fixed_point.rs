@@ -313,7 +313,7 @@ impl Solver for FixedPoint {
         if let Some(g) = guess
             && (g.len() != problem.rows() || !parallel::all(g.len(), |i| g[i].is_finite()))
         {
-            return Err(Malformed(format!("the guess needs {} finite multipliers", problem.rows())));
+            return Err(Malformed::guess(problem.rows()));
         }
         let begun = Instant::now();
         let mut solution = Solution {

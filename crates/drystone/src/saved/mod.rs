@@ -227,9 +227,9 @@ impl SavedWorld {
             places: Default::default(),
             user_data: UserData::loaded(self.user_data),
         };
+        world.events.on = self.events;
         world.restore(state).map_err(|e| e.to_string())?;
         world.loose = self.loose;
-        world.events.on = self.events;
         world.work.velocity.assembler.rows.reactions = self.reactions;
         Ok(world)
     }
