@@ -238,8 +238,8 @@ impl Run {
         self.world.clone_ref(py)
     }
 
-    /// Takes up to `n` steps; (steps taken, contacts and residual of the last one), and whether the scene says
-    /// that the run is at its end.
+    /// Takes up to `n` steps; (steps taken, contacts and residual of the last one), and whether the scene
+    /// says that the run is at its end.
     fn advance(&self, py: Python<'_>, n: u64) -> PyResult<(u64, usize, f64, bool)> {
         let scene = &mut *self.scene.lock().unwrap_or_else(PoisonError::into_inner);
         let recorder = &mut *self.recorder.lock().unwrap_or_else(PoisonError::into_inner);

@@ -169,9 +169,9 @@ impl World {
         Ok(self.overlapping(&c.shape, &pose, &filter))
     }
 
-    /// To be said after a state was restored. Who touched there is known from its warm starts, as far as there
-    /// was an impulse, and who is in a sensor from its places, once a step was taken; limits of joints begin
-    /// anew.
+    /// To be said after a state was restored. Who touched there is known from its warm starts, as far as
+    /// there was an impulse, and who is in a sensor from its places, once a step was taken; limits of joints
+    /// begin anew.
     pub(crate) fn recall_events(&mut self) {
         if !self.events.on {
             return;
