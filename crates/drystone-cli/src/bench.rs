@@ -210,7 +210,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let default = if backend.is_device() { "apgd" } else { "pgs" };
     let solver = backend.solver(args.solver.as_deref().unwrap_or(default))?;
     drystone_solve::solver::make(&solver).map_err(Failure::input)?;
-    outputs::check(None, [Output::json("--report", args.report.as_ref())])?;
+    outputs::check(None, [Output::report("--report", args.report.as_ref())])?;
     let threads = pool(args.threads)?;
     let to_pipe = args.report.as_ref().is_some_and(|p| p.as_os_str() == "-");
     if !to_pipe {

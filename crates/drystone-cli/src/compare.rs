@@ -167,7 +167,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     for spec in &specs {
         solver::make(spec).map_err(Failure::input)?;
     }
-    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::json("--report", args.report.as_ref())];
+    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::report("--report", args.report.as_ref())];
     outputs::check(Some(args.simulation.scene.as_ref()), asked)?;
     if problems {
         refuse_what_scenes_have(&args)?;

@@ -73,7 +73,22 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let recording = record::open(&args.recording)?;
     let selection = Selection::new(&recording, (args.from, args.until), args.every as usize, &args.body)
         .map_err(|e| Failure::input(format!("{}: {e}", args.recording.display())))?;
-    outputs::check(Some(&args.recording), [Output::of(Kind::Export, "--to", Some(&args.to))])?;
+    let kind = match ending.as_str() {
+        "csv" | "parquet" => Kind::Table,
+        "gltf" => Kind::Gltf,
+        "html" => Kind::Html,
+        "mp4" => Kind::Film,
+        _ => Kind::Numbered,
+    };
+    outputs::check(Some(&args.recording), [Output::of(kind, "--to", Some(&args.to))])?;
+    if kind == Kind::Numbered {
+        let is_vtp = ending == "vtp";
+        let kind = if is_vtp { Kind::Vtk } else { Kind::Png };
+        check_numbered(&args.to, selection.frames.len(), &ending, kind)?;
+        if is_vtp {
+            outputs::refuse_foreign("--to", &args.to.with_extension("pvd"), kind)?;
+        }
+    }
     let mut code = 0;
     match ending.as_str() {
         "csv" | "parquet" => beside(&args.to, |to| {
@@ -133,8 +148,17 @@ fn beside(to: &Path, write: impl FnOnce(&Path) -> Result<(), Failure>) -> Result
 
 /// `film.png` with a number before the ending.
 pub fn numbered(to: &Path, n: usize) -> PathBuf {
+    with_number(to, n, "png")
+}
+
+fn with_number(to: &Path, n: usize, ending: &str) -> PathBuf {
     let stem = to.file_stem().unwrap_or_default().to_string_lossy();
-    to.with_file_name(format!("{stem}_{n:06}.png"))
+    to.with_file_name(format!("{stem}_{n:06}.{ending}"))
+}
+
+/// Refuses a series of files of which one would take the place of what is none of its kind.
+pub fn check_numbered(to: &Path, count: usize, ending: &str, kind: Kind) -> Result<(), Failure> {
+    (0..count).try_for_each(|n| outputs::refuse_foreign("--to", &with_number(to, n, ending), kind))
 }
 
 fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: bool) -> Result<i32, Failure> {
@@ -213,7 +237,10 @@ fn ffmpeg(args: &Args, place: &Path) -> Result<Child, Failure> {
         "-r",
         &args.rate.to_string(),
     ]);
-    command.args(["-i", "-", "-pix_fmt", "yuv420p", "-f", "mp4"]).arg(place).stdin(Stdio::piped());
+    command
+        .args(["-i", "-", "-pix_fmt", "yuv420p", "-metadata", "comment=drystone", "-f", "mp4"])
+        .arg(place)
+        .stdin(Stdio::piped());
     // A group of its own: Ctrl-C is for this program, which ends the film in order.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -12,6 +12,7 @@ use drystone_scene::{Measurement, Scene};
 
 use crate::failure::Failure;
 use crate::outputs::Output;
+use crate::own;
 use crate::record::every;
 
 /// What of a run is written beside its report and recording.
@@ -63,7 +64,7 @@ impl Files {
     /// For a look at where they go.
     pub fn outputs(&self) -> [Option<Output<'_>>; 6] {
         [
-            Output::json("--snapshots", self.snapshots.as_ref()),
+            Output::of(own::Kind::Snapshots, "--snapshots", self.snapshots.as_ref()),
             Output::table("--series", self.series.as_ref()),
             Output::table("--bodies", self.bodies.as_ref()),
             Output::table("--body-forces", self.body_forces.as_ref()),

@@ -1,18 +1,18 @@
 //! `drystone live`.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use drystone_record::{file, usage};
 use drystone_scene::gallery;
 use drystone_view::Parameter;
-use drystone_view::live::{Ended, Live, Options, Tally};
+use drystone_view::live::{Driven, Ended, Live, Options, Tally};
 use drystone_view::server::Show;
 
 use crate::failure::Failure;
-use crate::interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::own::Kind;
 use crate::run::INTERRUPTED;
@@ -24,7 +24,8 @@ use drystone_cuda::backend::Backend;
 pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
-    /// Write what was driven, when the program ends: `drystone run SCENE --inputs FILE` does it again to the
+    /// Write what was driven, when the program ends, and as soon as it is to end where a step takes
+    /// long: `drystone run SCENE --inputs FILE` does it again to the
     /// same bits.
     #[arg(long, value_name = "FILE.json")]
     inputs: Option<PathBuf>,
@@ -37,7 +38,7 @@ pub struct Args {
     /// Rather fall behind real time than cap iterations.
     #[arg(long)]
     exact: bool,
-    /// End after so many seconds of real time [default: with Ctrl-C].
+    /// End after so many seconds of real time, with the step under way [default: with Ctrl-C].
     #[arg(long, value_name = "S")]
     wall: Option<f64>,
     #[command(flatten)]
@@ -89,14 +90,38 @@ pub fn main(args: Args) -> Result<i32, Failure> {
             stop.flag().store(true, Ordering::Relaxed);
         });
     }
+    let kept = Arc::new(Mutex::new(false));
+    if let Some(to) = args.inputs.clone() {
+        let (driven, kept) = (live.driven(), kept.clone());
+        std::thread::spawn(move || keep(&to, stop, &driven, &kept));
+    }
     let Ended { log, tally } = live.run(stop.flag());
     eprintln!("drystone: {}", kept_up(&tally, begun.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu));
     if let Some(to) = &args.inputs {
         let place = |e: std::io::Error| Failure::input(format!("{}: {e}", to.display()));
+        let mut done = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        *done = true;
         file::write(to, log.json().as_bytes()).map_err(place)?;
     }
     // Without --wall nothing but a signal ends it.
     Ok(if over.load(Ordering::Relaxed) { 0 } else { INTERRUPTED })
+}
+
+/// Writes what was driven when the run is to end and its step does not: who waits no longer than this loses
+/// nothing. The run writes it again at its end, and says then where that was.
+fn keep(to: &Path, stop: Interrupt, driven: &Driven, done: &Mutex<bool>) {
+    while !stop.came() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_millis(250));
+    let log = driven.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let done = done.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*done {
+        match file::write(to, log.json().as_bytes()) {
+            Ok(()) => eprintln!("drystone: {}: written; the step under way goes on", to.display()),
+            Err(e) => eprintln!("drystone: {}: {e}", to.display()),
+        }
+    }
 }
 
 /// How a live run has kept up, in a line.

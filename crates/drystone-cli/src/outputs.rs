@@ -22,9 +22,9 @@ impl<'a> Output<'a> {
         path.map(|path| Self { option, path, ending: None, kind })
     }
 
-    /// A report, or other JSON.
-    pub fn json(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
-        Self::of(Kind::Json, option, path)
+    /// A report.
+    pub fn report(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
+        Self::of(Kind::Report, option, path)
     }
 
     /// A table.
@@ -45,6 +45,11 @@ impl<'a> Output<'a> {
     /// A page.
     pub fn html(option: &'static str, path: Option<&'a PathBuf>) -> Option<Self> {
         path.map(|path| Self { option, path, ending: Some("html"), kind: Kind::Html })
+    }
+
+    /// Whether it gives others their names, and nothing is written to it itself.
+    pub fn numbered(self, so: bool) -> Self {
+        Self { kind: if so { Kind::Numbered } else { self.kind }, ..self }
     }
 
     /// Standard output.
@@ -83,13 +88,20 @@ pub fn check<'a>(
             }
             _ => taken.push((place, option)),
         }
-        if let Some(what) = own::foreign(output.path, output.kind) {
-            return Err(Failure::input(format!(
-                "{option} {shown}: {what} is there, and is not overwritten: choose another name, or remove it"
-            )));
-        }
+        refuse_foreign(option, output.path, output.kind)?;
     }
     Ok(())
+}
+
+/// Refuses places of files that are no results of a kind.
+pub fn refuse_foreign(option: &str, path: &Path, kind: Kind) -> Result<(), Failure> {
+    match own::foreign(path, kind) {
+        None => Ok(()),
+        Some(what) => Err(Failure::input(format!(
+            "{option} {}: {what} is there, and is not overwritten: choose another name, or remove it",
+            path.display()
+        ))),
+    }
 }
 
 /// Refuses results where a folder of results goes, and standard output for a folder.

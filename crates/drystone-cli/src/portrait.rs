@@ -15,6 +15,7 @@ use glam::DVec3;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::own::Kind;
 use crate::progress;
 use crate::run::INTERRUPTED;
 use crate::simulation::{Prepared, Simulation};
@@ -199,8 +200,16 @@ pub fn glass(recording: &Recording) -> Vec<i64> {
 
 pub fn main(args: Args) -> Result<i32, Failure> {
     let drawing = args.look.check()?;
-    outputs::check(Some(args.simulation.scene.as_ref()), [Output::png("--to", Some(&args.to))])?;
+    for (option, time) in
+        [("--at-time", args.at_time.unwrap_or(0.0)), ("--from", args.from), ("--until", args.until)]
+    {
+        if time.is_nan() || option == "--at-time" && time.is_infinite() {
+            return Err(Failure::input(format!("{option} must be a time in s, got {time}")));
+        }
+    }
     let path = Path::new(&args.simulation.scene);
+    let is_series = args.at_time.is_none() && (is_recording(path) || snapshot::is_snapshots(path));
+    outputs::check(Some(path), [Output::png("--to", Some(&args.to)).map(|o| o.numbered(is_series))])?;
     if is_recording(path) {
         let recording = crate::record::open(path)?;
         return series(&args, &drawing, &recording, glass(&recording));
@@ -258,6 +267,9 @@ fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>
     drystone_record::file::make_folder(&args.to).map_err(|e| Failure::writing(args.to.display(), &e))?;
     let stop = interrupt::watch();
     let count = selection.frames.len();
+    if args.at_time.is_none() {
+        crate::export::check_numbered(&args.to, count, "png", Kind::Png)?;
+    }
     let bar = progress::waiting(format!("{count} pictures"));
     for n in 0..count {
         if stop.came() {

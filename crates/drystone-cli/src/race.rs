@@ -170,7 +170,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if !(0.0..=1e6).contains(&args.budget) {
         return Err(Failure::input(format!("--budget must be from 0 to 1e6 s, got {}", args.budget)));
     }
-    let files = [Output::json("--report", args.report.as_ref()), Output::svg("--plot", args.plot.as_ref())];
+    let files = [Output::report("--report", args.report.as_ref()), Output::svg("--plot", args.plot.as_ref())];
     outputs::check(None, files)?;
     if args.plot.is_some() && ![Table::Runs, Table::Nut].contains(&args.table) {
         return Err(Failure::input("--plot is of the tables runs and nut"));

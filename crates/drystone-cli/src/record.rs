@@ -124,6 +124,12 @@ impl Keep {
                 None => Ok(None),
             };
         };
+        if folder.is_file() {
+            return Err(Failure::input(format!(
+                "--record {}: is a file, and no folder of a recording: choose another name, or remove it",
+                folder.display()
+            )));
+        }
         let events = self.record_events || own.events.unwrap_or(false);
         let scene = scene.name.clone();
         Ok(Some(Options { folder, every, events, what, double, compress, scene, h }))

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::files::{Files, Outputs};
 use crate::interrupt;
 use crate::outputs::{self, Output};
+use crate::own;
 use crate::portrait::Look;
 use crate::progress::Progress;
 use crate::record::{self, Keep, Origin, Recording};
@@ -232,13 +233,14 @@ fn run(
     let header = Header { scene: scene.name.clone(), setting: world.settings().solver.clone(), threads };
     // As snapshots are due: half a step before their time.
     let now = world.state().time + 0.5 * world.settings().h;
-    let report =
-        || [Output::json("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())];
+    let report = || {
+        [Output::report("--report", args.report.as_ref()), Output::png("--picture", args.picture.as_ref())]
+    };
     outputs::check(Some(args.simulation.scene.as_ref()), report().into_iter().chain(args.files.outputs()))?;
     let span = (world.settings().h, steps as f64 * world.settings().h);
     args.files.check()?;
     if let Some(dump) = &dump {
-        dump.check()?;
+        dump.check(&scene.name)?;
     }
     let plan = args.keep.plan(&scene, world.settings().h)?;
     // Before any file is begun: a run that is refused leaves all files as they are.
@@ -470,11 +472,21 @@ impl Dump {
         Ok(Self { every, folder: folder.into(), written: 0, json_alone: 0, beyond: Vec::new() })
     }
 
-    /// Refuses a folder that cannot be made or written to.
-    fn check(&self) -> Result<(), Failure> {
+    /// Refuses a folder that cannot be made or written to, or that has other files by the problems' names.
+    fn check(&self, scene: &str) -> Result<(), Failure> {
         let shown = self.folder.display();
         file::check_writable(&self.folder.join(".drystone"))
-            .map_err(|e| Failure::input(format!("--dump-problems {}:{shown}: {e}", self.every)))
+            .map_err(|e| Failure::input(format!("--dump-problems {}:{shown}: {e}", self.every)))?;
+        let begin = stem(scene) + "-";
+        let there = std::fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|f| f.path());
+        let ours = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let number = name.strip_prefix(&begin).and_then(|rest| rest.split_once('.'));
+            number.is_some_and(|(n, ending)| n.parse::<u64>().is_ok() && ["json", "hdf5"].contains(&ending))
+        };
+        there
+            .filter(ours)
+            .try_for_each(|p| outputs::refuse_foreign("--dump-problems", &p, own::Kind::Problem))
     }
 
     /// A step without contacts and joints leaves no file.
@@ -482,8 +494,7 @@ impl Dump {
         if problem.blocks() == 0 {
             return Ok(());
         }
-        let stem = std::path::Path::new(scene).file_stem().map_or(scene.into(), |s| s.to_string_lossy());
-        let problem = ContactProblem::from_step(format!("{stem}-{step:06}"), problem, r[0], r[1]);
+        let problem = ContactProblem::from_step(format!("{}-{step:06}", stem(scene)), problem, r[0], r[1]);
         problem.save(&self.folder)?;
         self.written += 1;
         if let Some(beyond) = problem.beyond_fclib() {
@@ -503,6 +514,11 @@ impl Dump {
         };
         format!("  problems      {} in {}{alone}\n", self.written, self.folder.display())
     }
+}
+
+/// A scene's name without folders and ending.
+fn stem(scene: &str) -> String {
+    std::path::Path::new(scene).file_stem().map_or(scene.into(), |s| s.to_string_lossy().into_owned())
 }
 
 /// What became of the bound on the velocity error; `wished` multiplications were asked for.

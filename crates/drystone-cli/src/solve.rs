@@ -102,7 +102,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         }
         ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
     };
-    outputs::check(Some(&args.problem), [Output::json("--report", args.report.as_ref())])?;
+    outputs::check(Some(&args.problem), [Output::report("--report", args.report.as_ref())])?;
     if lcp {
         let asked = lcp::Asked {
             problem: &args.problem,

@@ -124,7 +124,7 @@ struct Run {
 }
 
 pub fn main(args: Args) -> Result<i32, Failure> {
-    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::json("--report", args.report.as_ref())];
+    let asked = [Output::svg("--plot", args.plot.as_ref()), Output::report("--report", args.report.as_ref())];
     outputs::check(Some(args.simulation.scene.as_ref()), asked)?;
     let parameters = parameters(&args.simulation.scene);
     let vary = List::parse("--vary", &args.vary, &parameters)?;

@@ -81,7 +81,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     if threads == 0 || threads > 512 {
         return Err(Failure::input(format!("--threads must be between 1 and 512, got {threads}")));
     }
-    outputs::check(None, [Output::json("--report", args.report.as_ref())])?;
+    outputs::check(None, [Output::report("--report", args.report.as_ref())])?;
     let interrupt = interrupt::watch();
     let bar = progress(args.count);
     // A panic is an outcome of a scene, told in the table.

@@ -224,18 +224,26 @@ impl Snapshots {
 
 /// Whether a file is one of snapshots; false for what cannot be read.
 pub fn is_snapshots(path: &Path) -> bool {
-    let read = || {
-        let mut head = Vec::new();
-        open(path).ok()?.take(4096).read_to_end(&mut head).ok()?;
-        // Scenes and states have no engine.
-        let word = b"\"engine\"";
-        Some(head.windows(word.len()).any(|w| w == word))
-    };
-    path.is_file() && read().unwrap_or(false)
+    // Scenes and states have no engine.
+    let word = b"\"engine\"";
+    path.is_file() && head(path, 4096).is_ok_and(|head| head.windows(word.len()).any(|w| w == word))
+}
+
+/// The first bytes of a file, unpacked if its name says that it is packed.
+///
+/// # Errors
+/// Of reading.
+pub fn head(path: &Path, bytes: u64) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    open(path)?.take(bytes).read_to_end(&mut head)?;
+    Ok(head)
 }
 
 /// A file, unpacked if its name says that it is packed.
-fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
+///
+/// # Errors
+/// Of opening it.
+pub fn open(path: &Path) -> std::io::Result<Box<dyn Read>> {
     let file = File::open(path)?;
     let packed = path.extension().is_some_and(|e| e == "gz");
     Ok(if packed { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) })

@@ -128,6 +128,15 @@ const PULL: [f64; 2] = [12.0, 0.3];
 /// Largest force of the spring, in weights of the body on earth.
 const STRONGEST: f64 = 60.0 * 9.81;
 
+/// The body at rest that [`Input::Add`] adds.
+pub fn added(cube: bool, size: f64, at: [f64; 3]) -> BodyDef {
+    let shape = match cube {
+        true => Shape::Box { half: DVec3::splat(size) },
+        false => Shape::Sphere { radius: size },
+    };
+    BodyDef::solid(shape, 1000.0).at(at.into()).friction(0.5)
+}
+
 /// Does inputs to a world.
 #[derive(Clone, Debug)]
 pub struct Steering {
@@ -166,12 +175,8 @@ impl Steering {
             }
             Input::Release => self.pull = None,
             Input::Add { cube, size, at, velocity } => {
-                let shape = match cube {
-                    true => Shape::Box { half: DVec3::splat(*size) },
-                    false => Shape::Sphere { radius: *size },
-                };
-                let body = BodyDef::solid(shape, 1000.0).at((*at).into()).friction(0.5);
-                world.add_body(body.moving((*velocity).into(), DVec3::ZERO)).map_err(|e| e.to_string())?;
+                let body = added(*cube, *size, *at).moving((*velocity).into(), DVec3::ZERO);
+                world.add_body(body).map_err(|e| e.to_string())?;
             }
             Input::Iterations(n) => {
                 let settings = drystone::Settings { iterations: *n, ..world.settings().clone() };

@@ -159,7 +159,9 @@ fn override_file(scene: &mut Scene, set: &[(String, String)], declared: &[&str])
                 })?;
             }
             other => {
-                let valid = [declared, FILE_KEYS].concat();
+                let mut valid = [declared, FILE_KEYS].concat();
+                let mut seen = std::collections::HashSet::new();
+                valid.retain(|name| seen.insert(*name));
                 let hint =
                     nearest(other, &valid).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
                 return Err(SceneError::new(format!(

@@ -38,6 +38,11 @@ pub fn html(frames: &dyn Frames) -> std::io::Result<String> {
     );
     // Nothing is loaded from elsewhere: what the page refers to is put in its place.
     Ok(page::HTML
+        // By this a later document knows that it may take this one's place.
+        .replace(
+            "<meta charset=\"utf-8\">",
+            "<meta charset=\"utf-8\">\n<meta name=\"generator\" content=\"drystone\">",
+        )
         .replace("<script type=\"module\" src=\"viewer.js\" blocking=\"render\"></script>\n", "")
         .replace("<link rel=\"stylesheet\" href=\"viewer.css\">", &format!("<style>{}</style>", page::STYLE))
         .replace("<script src=\"start.js\"></script>", &script))

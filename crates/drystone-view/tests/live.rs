@@ -149,3 +149,53 @@ fn it_stops_steps_and_begins_again() {
         assert!(now.inputs.1.contains("\"events\":[]"), "{}", now.inputs.1);
     });
 }
+
+fn balls(log: &InputLog) -> usize {
+    log.events.iter().filter(|e| matches!(e.1, Input::Add { .. })).count()
+}
+
+fn ball(at: [f32; 3]) -> Command {
+    Command::Add { what: Added::Ball, size: 0.01, at, velocity: [0.0; 3] }
+}
+
+#[test]
+fn bodies_are_added_where_there_is_room_and_not_without_end() {
+    let log = drive("stack", &[("n", "2")], 1.0, |link| {
+        for _ in 0..200 {
+            link.send(ball([0.0, 0.0, 50.0]));
+        }
+        wait(&link, "it says why not", |now| now.status.1.contains("no room for the ball there"));
+        for k in 0..1100 {
+            link.send(ball([0.1 * (k / 40) as f32, 0.1 * (k % 40) as f32, 60.0]));
+        }
+        wait(&link, "it says that there are enough", |now| now.status.1.contains("1000 bodies"));
+        link.send(Command::Restart);
+        wait(&link, "it has begun again", |now| !now.status.1.contains("1000 bodies"));
+        link.send(ball([0.0, 0.0, 50.0]));
+        link.send(Command::Inputs);
+        wait(&link, "there is one again", |now| now.inputs.1.contains("\"add\""));
+    });
+    assert_eq!(balls(&log), 1);
+    let log = drive("stack", &[("n", "2")], 1.0, |link| {
+        for k in 0..1100 {
+            link.send(ball([0.1 * (k / 40) as f32, 0.1 * (k % 40) as f32, 60.0]));
+            link.send(ball([0.1 * (k / 40) as f32, 0.1 * (k % 40) as f32, 60.0]));
+        }
+        wait(&link, "it says that there are enough", |now| now.status.1.contains("1000 bodies"));
+    });
+    assert_eq!(balls(&log), drystone_view::live::MOST_ADDED);
+}
+
+/// Time that is lost counts as steps do: from the first start on.
+#[test]
+fn lost_time_is_counted_over_restarts() {
+    drive("packing", &[("n", "300")], 100.0, |link| {
+        link.send(Command::Run(true));
+        let lost = |now: &Now| now.snapshot.as_ref().map_or(0.0, |s| s.numbers[13]);
+        let before = wait(&link, "time is lost", |now| lost(now) > 0.3);
+        let epoch = before.snapshot.as_ref().unwrap().epoch;
+        link.send(Command::Restart);
+        let after = wait(&link, "it has begun again", |now| now.snapshot.as_ref().unwrap().epoch > epoch);
+        assert!(lost(&after) >= lost(&before), "{} s, then {} s", lost(&before), lost(&after));
+    });
+}

@@ -133,6 +133,60 @@ fn idle_connections_keep_no_page_out() {
     drop(idle);
 }
 
+/// WebSockets that ask for nothing, greeting or not, make room for those that do; where all have asked, the
+/// next is told so.
+#[test]
+fn silent_sockets_keep_no_page_out_and_busy_ones_are_kept() {
+    let address = local();
+    let host = format!("Host: {address}");
+    let open = || connect(address, &format!("http://{address}"), "");
+    let silent: Vec<_> = (0..70)
+        .map(|k| {
+            let mut socket = open().unwrap();
+            if k % 2 == 0 {
+                say(&mut socket, Command::Hello(VERSION));
+            }
+            socket
+        })
+        .collect();
+    assert!(ask(address, &["GET / HTTP/1.1", &host]).starts_with("HTTP/1.1 200"));
+    let mut busy = Vec::new();
+    let told = loop {
+        match open() {
+            Ok(mut socket) => {
+                say(&mut socket, Command::Hello(VERSION));
+                assert_eq!(hear(&mut socket).unwrap()[0], HELLO);
+                say(&mut socket, Command::Want { from: 0, count: 1 });
+                assert_eq!(hear(&mut socket).unwrap()[0], STAGE);
+                busy.push(socket);
+            }
+            Err(why) => break why,
+        }
+        assert!(busy.len() <= 64, "{}", busy.len());
+    };
+    assert!(told.contains("503") && busy.len() == 64, "{told}, {}", busy.len());
+    let told = ask(address, &["GET / HTTP/1.1", &host]);
+    assert!(told.starts_with("HTTP/1.1 503") && told.contains("close one that is open"), "{told}");
+    for socket in &mut busy {
+        say(socket, Command::Want { from: 0, count: 1 });
+        let _ = hear(socket).expect("it is served as before");
+    }
+    drop((silent, busy.pop()));
+    let begun = std::time::Instant::now();
+    while !ask(address, &["GET / HTTP/1.1", &host]).starts_with("HTTP/1.1 200") {
+        assert!(begun.elapsed() < Duration::from_secs(10), "there is room again");
+    }
+}
+
+#[test]
+fn one_that_does_not_greet_is_ended() {
+    let address = local();
+    let begun = std::time::Instant::now();
+    let mut socket = connect(address, &format!("http://{address}"), "").unwrap();
+    while hear(&mut socket).is_some() {}
+    assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
+}
+
 #[test]
 fn frames_come_as_they_are_asked_for() {
     let address = local();

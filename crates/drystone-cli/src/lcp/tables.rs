@@ -111,7 +111,7 @@ pub fn tables(args: Args) -> Result<i32, Failure> {
     for name in &solvers {
         solver::make(name).map_err(Failure::input)?;
     }
-    outputs::check(None, [Output::json("--report", args.report.as_ref())])?;
+    outputs::check(None, [Output::report("--report", args.report.as_ref())])?;
     // Refused before the first line of a table.
     for (&layers, &mu) in args.layers.iter().flat_map(|l| args.mu.iter().map(move |mu| (l, mu))) {
         drystone_scene::load("pyramid", &settings(layers, mu))?;

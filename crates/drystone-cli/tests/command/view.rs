@@ -44,6 +44,25 @@ fn both_print_their_address_serve_the_page_and_end_by_ctrl_c() {
     }
 }
 
+/// What was driven is on the disk before a step that takes long is done.
+#[test]
+fn inputs_are_kept_while_a_step_takes_long() {
+    let scratch = Scratch::new("view-kept");
+    let line = "live stack --set n=30 --exact --solver pgs --tolerance 0 --iterations 1000000000 --no-open \
+        --inputs driven.json --wall 1";
+    let mut child = scratch.command(line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    while !scratch.at("driven.json").exists() {
+        assert!(begun.elapsed().as_secs() < 60, "nothing was written");
+        assert!(child.try_wait().unwrap().is_none(), "the step was no long one");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(scratch.json("driven.json")["drystone_inputs"], 1);
+    assert!(child.try_wait().unwrap().is_none(), "the step was no long one");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 #[test]
 fn beyond_this_machine_the_address_has_a_token() {
     let (child, url) = start(&["live", "stack", "--no-open", "--paused", "--listen", "0.0.0.0"]);

@@ -61,7 +61,7 @@ pub fn vtp(
         }
         let (points, cells) = (all.points.len(), all.triangles.len());
         let mut text = format!(
-            "<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n<PolyData>\n\
+            "<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n<!-- drystone -->\n<PolyData>\n\
              <Piece NumberOfPoints=\"{points}\" NumberOfVerts=\"0\" NumberOfLines=\"0\" NumberOfStrips=\"0\" NumberOfPolys=\"{cells}\">\n<CellData>\n"
         );
         text += &whole("BodyId", ids.into_iter());
@@ -78,7 +78,7 @@ pub fn vtp(
         list += &format!("<DataSet timestep=\"{}\" part=\"0\" file=\"{name}\"/>\n", frame.time);
     }
     let text = format!(
-        "<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n<Collection>\n{list}</Collection>\n</VTKFile>\n"
+        "<VTKFile type=\"Collection\" version=\"1.0\" byte_order=\"LittleEndian\">\n<!-- drystone -->\n<Collection>\n{list}</Collection>\n</VTKFile>\n"
     );
     let file = folder.join(format!("{stem}.pvd"));
     crate::file::write(&file, text.as_bytes()).map_err(|e| bad(&file, e))?;

@@ -54,6 +54,8 @@ impl Image {
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+        // By this a later picture knows that it may take this one's place.
+        encoder.add_text_chunk("Software".into(), "drystone".into())?;
         let mut writer = encoder.write_header()?;
         writer.write_image_data(&self.rgb)?;
         Ok(writer.finish()?)

@@ -9,8 +9,36 @@ use crate::{Scene, SceneError, file};
 /// After so many errors the rest is hardly worth reading.
 const MOST: usize = 50;
 
-/// The scene of a tree with all that it includes, or everything that is wrong with it.
-pub(super) fn scene_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec<SceneError>> {
+/// The scene of a tree with all that it includes, or everything that is wrong with it; `missing` is what is
+/// wrong with the includes: what only follows from them is not told.
+pub(super) fn scene_or_errors(
+    source: &Source,
+    root: &Node,
+    mut missing: Vec<SceneError>,
+) -> Result<Scene, Vec<SceneError>> {
+    if missing.is_empty() {
+        return whole_or_errors(source, root);
+    }
+    let mut rest = root.clone();
+    if rest.get("scene").is_none()
+        && rest.get("body").is_none()
+        && let Value::Table(entries) = &mut rest.value
+    {
+        let offset = root.offset;
+        let mut list = vec![Node { offset, value: Value::Table(Vec::new()) }];
+        take_item(&mut list, 0, "body", false);
+        entries.push(Entry { key: "body".into(), offset, node: Node { offset, value: Value::Array(list) } });
+    }
+    let follows = |e: &SceneError| {
+        ["named '", "there is no ", "' is missing", "needs '", "of what?"]
+            .iter()
+            .any(|w| e.message.contains(w))
+    };
+    missing.extend(whole_or_errors(source, &rest).err().into_iter().flatten().filter(|e| !follows(e)));
+    Err(missing)
+}
+
+fn whole_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec<SceneError>> {
     let mut errors: Vec<SceneError> = Vec::new();
     let mut rest = root.clone();
     let mut taken: Vec<Taken> = Vec::new();
@@ -86,8 +114,15 @@ impl Taken {
             && self.field.strip_prefix(field).is_some_and(|inside| inside.starts_with('.'));
         match missing(&error.message) {
             Some(key) => key == self.key && self.field.starts_with(field),
-            None => around || self.name.as_ref().is_some_and(named),
+            None => around || self.is_unknown(error) || self.name.as_ref().is_some_and(named),
         }
+    }
+}
+
+impl Taken {
+    /// Whether an error only says that a loop that was taken out has no variable.
+    fn is_unknown(&self, error: &SceneError) -> bool {
+        self.key == "for" && error.message.starts_with("there is no '")
     }
 }
 
@@ -239,10 +274,28 @@ fn in_node(node: &mut Node, key: &str, is: &dyn Fn(usize) -> bool, again: bool) 
             if is(node.offset) {
                 return Found::Here;
             }
+            let inside = |e: &Entry| is(e.offset) || is(e.node.offset) || holds(&e.node, is);
+            if key == "for"
+                && !again
+                && let Some(e) = entries.iter_mut().find(|e| inside(e))
+            {
+                // One turn: formulas know the variable.
+                e.node.value = Value::Number(1.0);
+                return Found::Done((e.key.to_string(), None, None));
+            }
             in_table(entries, is, again)
         }
         _ if is(node.offset) => Found::Here,
         _ => Found::Nothing,
+    }
+}
+
+/// Whether something below a node stands at a place.
+fn holds(node: &Node, is: &dyn Fn(usize) -> bool) -> bool {
+    match &node.value {
+        Value::Array(list) => list.iter().any(|n| is(n.offset) || holds(n, is)),
+        Value::Table(list) => list.iter().any(|e| is(e.offset) || is(e.node.offset) || holds(&e.node, is)),
+        _ => false,
     }
 }
 

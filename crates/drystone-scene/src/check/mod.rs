@@ -37,8 +37,8 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
     let (scene, tree, unused) = if is_state {
         (load(&shown, &[])?, None, None)
     } else {
-        let root = file::tree(&source, root)?;
-        let scene = errors::scene_or_errors(&source, &root).map_err(joined)?;
+        let (root, missing) = file::tree_and_errors(&source, root);
+        let scene = errors::scene_or_errors(&source, &root, missing).map_err(joined)?;
         (scene, Some(file::plain(&source, &root, &Vec::new())?), notes::unused(&root))
     };
     let mut world = scene.world(scene.settings.clone()).map_err(|e| placed(&shown, e))?;
@@ -50,8 +50,8 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
         if is_state { "flat state" } else { "scene file" },
         scene.name,
         scene.bodies.len() - moving,
-        scene.settings.h,
-        scene.duration
+        notes::number(scene.settings.h),
+        notes::number(scene.duration)
     );
     for line in notes::figures(&scene, &world) {
         text += &format!("\n{line}");

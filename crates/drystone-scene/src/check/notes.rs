@@ -123,6 +123,10 @@ fn touching(scene: &Scene) -> Vec<[u32; 2]> {
 }
 
 /// Four digits, or fewer.
+pub(super) fn number(x: f64) -> String {
+    if x == 0.0 || (1e-6..1e9).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
+}
+
 fn short(x: f64) -> String {
     if x == 0.0 {
         return "0".into();

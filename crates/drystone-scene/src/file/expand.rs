@@ -302,6 +302,12 @@ impl Work {
                 }
                 // A last one that only rounding has moved past the end counts.
                 let n = ((to - from) / step + 1e-9).floor() + 1.0;
+                // A formula may come out so that there is none.
+                let given = |key| at.get(key).is_some_and(|x| matches!(x.node.value, Value::Text(_)));
+                if n < 1.0 && !["from", "to", "step"].into_iter().any(given) {
+                    let why = format!("from {from} to {to} in steps of {step} leads away: nothing is made");
+                    return Err(at.fault(why));
+                }
                 Ok((0..whole(n.max(0.0))?).map(|k| Item::Number(from + k as f64 * step)).collect())
             }
             _ => Ok((0..whole(self.counted(at)?)?).map(|k| Item::Number(k as f64)).collect()),

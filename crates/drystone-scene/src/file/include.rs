@@ -8,39 +8,58 @@ use crate::text::{At, Entry, Fault, Node, Source, Value};
 
 /// Files that include files, at most.
 const DEEPEST: usize = 8;
+/// After so many errors the rest is hardly worth reading.
+const MOST_WRONG: usize = 50;
 
-/// Puts what the file includes into its tree.
-pub(super) fn resolve<'t>(source: &Source, root: Node<'t>) -> Result<Node<'t>, SceneError> {
+/// Puts what the file includes into its tree, and says what is wrong with that; what cannot be included is
+/// left out.
+pub(super) fn resolve<'t>(source: &Source, root: Node<'t>) -> (Node<'t>, Vec<SceneError>) {
     let folder = source.file.as_deref().and_then(Path::parent).unwrap_or(Path::new("")).to_path_buf();
-    within(source, root, &folder, 0)
+    let mut wrong = Vec::new();
+    let root = within(source, root, &folder, 0, &mut wrong);
+    wrong.reverse();
+    (root, wrong)
 }
 
+/// Errors from the last to the first.
 fn within<'t>(
     source: &Source,
     mut root: Node<'t>,
     folder: &Path,
     depth: usize,
-) -> Result<Node<'t>, SceneError> {
-    let paths = wanted(&root, folder).map_err(|fault| source.error(fault))?;
-    let Value::Table(entries) = &mut root.value else { return Ok(root) };
+    wrong: &mut Vec<SceneError>,
+) -> Node<'t> {
+    let paths = wanted(&root, folder).unwrap_or_else(|fault| {
+        wrong.push(source.error(fault));
+        Vec::new()
+    });
+    let Value::Table(entries) = &mut root.value else { return root };
     entries.retain(|e| e.key != "include");
     // The last is nearest to the file's own: it wins over those before.
     for (path, fault) in paths.into_iter().rev() {
         if depth == DEEPEST {
             let message = format!("files include each other {DEEPEST} deep: is it a circle?");
-            return Err(source.error(Fault { message, ..fault }));
+            wrong.push(source.error(Fault { message, ..fault }));
+            break;
         }
-        let other = source.include(&path).map_err(|e| match e.place {
-            Some(_) => e,
-            // It could not be read at all: say who wants it.
-            None => source.error(Fault { message: format!("{}: {}", path.display(), e.message), ..fault }),
-        })?;
+        let other = match source.include(&path) {
+            Ok(other) => other,
+            Err(e) => {
+                // One that could not be read at all: say who wants it.
+                let message = format!("{}: {}", path.display(), e.message);
+                wrong.push(if e.place.is_some() { e } else { source.error(Fault { message, ..fault }) });
+                continue;
+            }
+        };
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        if let Value::Table(more) = within(source, other, &folder, depth + 1)?.value {
+        if let Value::Table(more) = within(source, other, &folder, depth + 1, wrong).value {
             merge(entries, more);
         }
+        if wrong.len() > MOST_WRONG {
+            break;
+        }
     }
-    Ok(root)
+    root
 }
 
 /// Paths, each with a fault at the place that names it.

@@ -60,6 +60,12 @@ pub(crate) const FIELDS: &[&str] = &[
 
 /// A file with all that it includes.
 pub(crate) fn tree<'t>(source: &'t Source, root: Node<'t>) -> Result<Node<'t>, SceneError> {
+    let (root, wrong) = include::resolve(source, root);
+    wrong.into_iter().next().map_or(Ok(root), Err)
+}
+
+/// A file with what of its includes can be read, and what is wrong with the others.
+pub(crate) fn tree_and_errors<'t>(source: &'t Source, root: Node<'t>) -> (Node<'t>, Vec<SceneError>) {
     include::resolve(source, root)
 }
 

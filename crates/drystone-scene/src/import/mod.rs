@@ -13,6 +13,7 @@ mod write;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use drystone::limits::{MASSES, MOMENTS};
 use drystone::{MassProperties, Pose};
 use glam::{DMat3, DQuat, DVec3};
 use roxmltree::{Document, Node};
@@ -85,8 +86,15 @@ pub fn import(path: &Path, to: &Path, options: Options<'_>) -> Result<Imported, 
 /// The document of a text; what is wrong with it comes with line and column.
 fn parsed(text: &str) -> Result<Document<'_>, ((usize, usize), String)> {
     let settings = roxmltree::ParsingOptions { nodes_limit: 1_000_000, ..Default::default() };
-    let document = Document::parse_with_options(text, settings)
-        .map_err(|e| ((e.pos().row as usize, e.pos().col as usize), e.to_string()))?;
+    let document = Document::parse_with_options(text, settings).map_err(|e| match e {
+        // One that is cut off: at its end.
+        roxmltree::Error::UnclosedRootNode | roxmltree::Error::UnexpectedEndOfStream => {
+            let last = text.rsplit('\n').next().unwrap_or_default();
+            let place = (text.matches('\n').count() + 1, last.chars().count() + 1);
+            (place, "the file ends here, within an element: is it cut off?".into())
+        }
+        e => ((e.pos().row as usize, e.pos().col as usize), e.to_string()),
+    })?;
     if let Some(deep) = too_deep(document.root_element()) {
         let place = document.text_pos_at(deep.range().start);
         let message = format!("elements are nested deeper than {DEEPEST}");
@@ -257,6 +265,26 @@ fn parse(text: &str) -> Result<Vec<f64>, String> {
     let one =
         |w: &str| w.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or(format!("'{w}' is not a number"));
     text.split_whitespace().map(one).collect()
+}
+
+/// Refuses a mass that bodies may not have, kg.
+fn check_mass(key: &str, mass: f64) -> Result<(), String> {
+    let (least, most) = (MASSES.start(), MASSES.end());
+    if MASSES.contains(&mass) {
+        Ok(())
+    } else {
+        Err(format!("{key}: must be within {least:e} to {most:e} kg, got {mass:e}"))
+    }
+}
+
+/// Refuses a moment of inertia that bodies may not have, kg m²; those off the diagonal have any sign.
+fn check_moment(key: &str, moment: f64) -> Result<(), String> {
+    let most = MOMENTS.end();
+    if moment.abs() <= *most {
+        Ok(())
+    } else {
+        Err(format!("{key}: must be within {most:e} kg m², got {moment:e}"))
+    }
 }
 
 /// Three numbers.

@@ -7,7 +7,10 @@ use drystone::{MassProperties, Pose};
 use glam::{DMat3, DQuat, DVec3};
 use roxmltree::{Document, Node};
 
-use super::{Body, Form, Freedom, Geometry, Link, Robot, Wrong, joined, numbers, roll_pitch_yaw, triple};
+use super::{
+    Body, Form, Freedom, Geometry, Link, Robot, Wrong, check_mass, check_moment, joined, numbers,
+    roll_pitch_yaw, triple,
+};
 
 type Read<T> = Result<T, Wrong>;
 
@@ -263,12 +266,18 @@ fn inertial(document: &Document, link: Node, robot: &mut Robot) -> Read<Option<M
     if value == 0.0 {
         return Ok(None);
     }
+    check_mass("value", value)
+        .map_err(|why| Wrong::at(document, child(node, "mass").unwrap_or(node), why))?;
     let ball = DMat3::IDENTITY * (0.4 * value * 0.05 * 0.05);
     let Some(at) = child(node, "inertia") else {
         robot.note(document, link, "has a mass and no <inertia>: a ball of its mass and 5 cm is taken");
         return Ok(Some(MassProperties { mass: value, centre: pose.position, inertia: ball }));
     };
-    let get = |key| Ok::<_, Wrong>(number(document, at, key)?.unwrap_or(0.0));
+    let get = |key| {
+        let moment = number(document, at, key)?.unwrap_or(0.0);
+        check_moment(key, moment).map_err(|why| Wrong::at(document, at, why))?;
+        Ok::<_, Wrong>(moment)
+    };
     let (xx, yy, zz) = (get("ixx")?, get("iyy")?, get("izz")?);
     let (xy, xz, yz) = (get("ixy")?, get("ixz")?, get("iyz")?);
     let inertia = DMat3::from_cols(DVec3::new(xx, xy, xz), DVec3::new(xy, yy, yz), DVec3::new(xz, yz, zz));

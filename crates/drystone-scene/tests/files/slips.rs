@@ -58,3 +58,61 @@ fn a_hull_in_millimetres_is_noted() {
     let said = check("hulls", &many).unwrap();
     assert_eq!(said.matches(note).count(), 1, "{said}");
 }
+
+#[test]
+fn all_that_is_wrong_with_includes_and_settings_is_told_at_once() {
+    let text = "include = [\"nope.toml\", \"nope2.toml\"]\n[settings]\nT = 1\nh = -1\n";
+    for text in [text.to_string(), text.to_string() + &BALL[BALL.find("[[body]]").unwrap()..]] {
+        let said = check("includes", &text).unwrap_err();
+        for words in [
+            ":1:12: include[0]: ",
+            "nope.toml: ",
+            ":1:25: include[1]: ",
+            "nope2.toml: ",
+            ":4:1: settings.h: ",
+        ] {
+            assert!(said.contains(words), "'{words}' is not in: {said}");
+        }
+        assert_eq!(said.lines().count(), 3, "{said}");
+    }
+}
+
+#[test]
+fn a_loop_that_leads_away_is_an_error_and_the_only_one() {
+    let with = |loops: &str| {
+        let more = format!("[[body]]\nfor = {{ {loops} }}\nposition = [\"= 3 * i\", 0, \"= i\"]\n");
+        BALL.replace("[[body]]\n", &more).replace("\"b\"", "\"b ${i}\"")
+    };
+    for (loops, words) in [
+        ("i = { from = 0, to = 1, step = -1 }", "from 0 to 1 in steps of -1 leads away"),
+        ("i = { from = 5, to = 1 }", "from 5 to 1 in steps of 1 leads away"),
+        ("i = { from = 0, to = 1, step = 0 }", "the step must not be 0"),
+        ("i = { from = 0, to = 1, stop = 1 }", "stop"),
+        ("i = -3", "must be a whole number"),
+        ("i = \"nonsense\"", "there is no 'nonsense'"),
+    ] {
+        let said = check("away", &with(loops)).unwrap_err();
+        assert!(said.contains(words), "'{words}' is not in: {said}");
+        assert!(said.lines().count() == 1 && !said.contains("no 'i'"), "{said}");
+    }
+    assert!(check("way", &with("i = { from = 1, to = 0, step = -1 }")).is_ok());
+    // A formula may come out so that there is none.
+    let none = with("k = 1, i = { from = 1, to = \"k - 1\" }") + &BALL[BALL.find("[[body]]").unwrap()..];
+    assert!(check("none", &none).is_ok(), "{:?}", check("none", &none));
+}
+
+#[test]
+fn a_long_time_is_short_to_read() {
+    let said = check("long", &BALL.replace("T = 1\n", "T = 1e300\n")).unwrap();
+    assert!(said.contains("h = 0.01 s, T = 1e300 s") || said.contains("T = 1e300 s"), "{said}");
+    assert!(!said.contains("00000000"), "{said}");
+}
+
+#[test]
+fn a_name_is_told_once() {
+    let file = file("once", &format!("[parameters]\nmu = 0.3\n{}", BALL.replace("mu = 0", "mu = \"= mu\"")));
+    let set = [("muu".to_string(), "1".to_string())];
+    let said = drystone_scene::load(&file.to_string_lossy(), &set).unwrap_err().to_string();
+    std::fs::remove_file(&file).unwrap();
+    assert!(said.contains("(valid: mu, h, T, seed)"), "{said}");
+}

@@ -66,6 +66,44 @@ fn numbers_of_a_urdf_that_cannot_be() {
 }
 
 #[test]
+fn masses_and_moments_beyond_those_of_bodies() {
+    says(
+        wrong("a.urdf", &with(ARM, "<mass value=\"10\"/>", "<mass value=\"1e300\"/>")),
+        "a.urdf:4:15: mass: value: must be within 1e-40 to 1e40 kg, got 1e300",
+    );
+    says(
+        wrong("a.urdf", &with(ARM, "ixx=\"1\" iyy=\"1\"", "ixx=\"1\" iyy=\"1e70\"")),
+        "inertia: iyy: must be within 1e60 kg m², got 1e70",
+    );
+    for (was, is, words) in [
+        ("mass=\"2\"", "mass=\"1e300\"", "geom: mass: must be within 1e-40 to 1e40 kg, got 1e300"),
+        ("density=\"500\"", "density=\"1e60\"", "geom: density: must be within 1e-40 to 1e40 kg, got "),
+    ] {
+        let said = wrong("m.xml", &with(PAIR, was, is));
+        says(said.clone(), words);
+        says(said, "m.xml:");
+    }
+    let inertial = "<mujoco><worldbody><body>\n<freejoint/><inertial pos=\"0 0 0\" mass=\"1\" diaginertia=\"1 1 1\"/>\
+        <geom size=\"1\"/></body></worldbody></mujoco>";
+    says(
+        wrong("m.xml", &with(inertial, "mass=\"1\"", "mass=\"1e300\"")),
+        "m.xml:2:13: inertial: mass: must be within 1e-40 to 1e40 kg, got 1e300",
+    );
+    says(
+        wrong("m.xml", &with(inertial, "1 1 1", "1 1e70 1")),
+        "inertial: diaginertia: must be within 1e60 kg m²",
+    );
+}
+
+#[test]
+fn a_file_that_is_cut_off_is_wrong_at_its_end() {
+    let cut = &ARM[..ARM.find("<mass value").unwrap()];
+    let row = cut.matches('\n').count() + 1;
+    says(wrong("a.urdf", cut), &format!("a.urdf:{row}:15: the file ends here"));
+    says(wrong("a.urdf", &ARM[..ARM.find("value=\"10\"").unwrap()]), &format!("a.urdf:{row}:"));
+}
+
+#[test]
 fn what_joins_a_urdf_must_be_one_tree() {
     let joint = |name: &str, a: &str, b: &str| {
         format!(

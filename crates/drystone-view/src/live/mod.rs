@@ -4,11 +4,12 @@ mod governor;
 mod link;
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use drystone::{BodyId, Stage as Span, StepReport, World};
 use drystone_scene::Scene;
-use drystone_scene::inputs::{Input, InputLog, MOST_EVENTS, Steering};
+use drystone_scene::inputs::{Input, InputLog, MOST_EVENTS, Steering, added};
 use serde_json::json;
 
 use crate::command::{Added, Command};
@@ -42,6 +43,10 @@ pub struct Options {
 
 /// Least time between two moments that pages are shown.
 const SHOWN_EVERY: Duration = Duration::from_millis(15);
+/// Bodies that pages may add to a run, from one start to the next.
+pub const MOST_ADDED: usize = 1000;
+/// Commands that are obeyed between two steps: more wait for the next.
+const AT_ONCE: usize = 256;
 /// How far behind the clock a run may be before it gives the lost time up.
 const LAG: Duration = Duration::from_millis(250);
 /// Share of a step's time that the step itself may take.
@@ -56,7 +61,9 @@ pub struct Live<'a> {
     world: World,
     steering: Steering,
     stage: Stage,
-    log: InputLog,
+    log: Driven,
+    /// Bodies that pages have added.
+    added: usize,
     governor: Governor,
     running: bool,
     /// Steps to do while it is stopped.
@@ -67,6 +74,13 @@ pub struct Live<'a> {
     /// Whether something has happened since.
     changed: bool,
     tally: Tally,
+}
+
+/// What was driven since the last start, to be read while the run goes on.
+pub type Driven = Arc<Mutex<InputLog>>;
+
+fn lock(log: &Driven) -> MutexGuard<'_, InputLog> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How a live run has kept up: over all its steps, from the first start on.
@@ -103,8 +117,6 @@ struct Clock {
     start: Instant,
     /// Simulated time at `start`, s.
     from: f64,
-    /// Real time given up so far, s.
-    lost: f64,
     /// Simulated over real time, smoothed.
     factor: f64,
     last: Instant,
@@ -113,7 +125,7 @@ struct Clock {
 impl Clock {
     fn new(time: f64) -> Self {
         let now = Instant::now();
-        Self { start: now, from: time, lost: 0.0, factor: 0.0, last: now }
+        Self { start: now, from: time, factor: 0.0, last: now }
     }
 
     /// Where the simulation should be, s.
@@ -154,7 +166,8 @@ impl<'a> Live<'a> {
             world,
             steering,
             stage,
-            log,
+            log: Arc::new(Mutex::new(log)),
+            added: 0,
             governor,
             running,
             clock,
@@ -185,23 +198,31 @@ impl<'a> Live<'a> {
         self.desk.greet(hello);
     }
 
-    /// Runs until `stop`.
+    /// What was driven so far: also where a step takes long.
+    pub fn driven(&self) -> Driven {
+        self.log.clone()
+    }
+
+    /// Runs until `stop`: the step under way is the last.
     pub fn run(mut self, stop: &AtomicBool) -> Ended {
         self.clock.again(self.world.state().time);
         while !stop.load(Ordering::Relaxed) {
             self.turn(Duration::from_millis(20));
         }
-        self.log.finish(&self.world);
-        Ended { log: self.log, tally: self.tally }
+        let mut log = lock(&self.log).clone();
+        log.finish(&self.world);
+        Ended { log, tally: self.tally }
     }
 
     /// Obeys what has come, does a step if one is due, and shows it. One that is stopped waits for a command,
     /// so long at most.
     pub fn turn(&mut self, patience: Duration) {
         let wait = if self.running || self.owed > 0 { Duration::ZERO } else { patience };
-        while let Some(command) = self.desk.next(wait) {
+        for _ in 0..AT_ONCE {
+            let Some(command) = self.desk.next(wait) else { break };
+            let is_start = matches!(command, Command::Restart | Command::Set { .. });
             self.obey(command);
-            if wait > Duration::ZERO {
+            if is_start || wait > Duration::ZERO {
                 break;
             }
         }
@@ -223,7 +244,6 @@ impl<'a> Live<'a> {
             return;
         }
         if -ahead > LAG.as_secs_f64() * self.options.pace {
-            self.clock.lost += -ahead / self.options.pace;
             self.tally.lost += -ahead / self.options.pace;
             let factor = self.clock.factor;
             self.clock.again(time);
@@ -283,13 +303,30 @@ impl<'a> Live<'a> {
 
     /// Does an input, and notes it.
     fn take(&mut self, input: Input) {
-        if self.log.events.len() >= MOST_EVENTS {
+        if lock(&self.log).events.len() >= MOST_EVENTS {
             return;
         }
-        match self.steering.take(&mut self.world, &input) {
-            Ok(()) => self.log.events.push((self.world.state().step, input)),
+        let adds = matches!(input, Input::Add { .. });
+        match self.has_place(&input).and_then(|()| self.steering.take(&mut self.world, &input)) {
+            Ok(()) => {
+                self.added += usize::from(adds);
+                lock(&self.log).events.push((self.world.state().step, input));
+            }
             Err(e) => self.tell(Some(e)),
         }
+    }
+
+    /// Whether one body more may be added, and has room where it is to be.
+    fn has_place(&self, input: &Input) -> Result<(), String> {
+        let Input::Add { cube, size, at, .. } = input else { return Ok(()) };
+        if self.added >= MOST_ADDED {
+            return Err(format!("{MOST_ADDED} bodies have been added: no more until it is begun again"));
+        }
+        if !self.world.has_room(&added(*cube, *size, *at)) {
+            let what = if *cube { "cube" } else { "ball" };
+            return Err(format!("there is no room for the {what} there"));
+        }
+        Ok(())
     }
 
     fn obey(&mut self, command: Command) {
@@ -330,8 +367,9 @@ impl<'a> Live<'a> {
             }
             Command::Gravity(g) => self.take(Input::Gravity(wide(g))),
             Command::Inputs => {
-                self.log.finish(&self.world);
-                self.desk.inputs(self.log.json());
+                let mut log = lock(&self.log).clone();
+                log.finish(&self.world);
+                self.desk.inputs(log.json());
             }
             Command::Hello(_) | Command::Want { .. } | Command::Ready { .. } => {}
         }
@@ -357,7 +395,8 @@ impl<'a> Live<'a> {
                 self.options.set = all;
                 self.steering = Steering::new(scene.controls.clone(), &world);
                 self.stage = Stage::new(&world, &scene.glass, self.stage.epoch() + 1);
-                self.log = InputLog::new(&self.options.scene, &self.options.set, world.settings().h);
+                *lock(&self.log) = InputLog::new(&self.options.scene, &self.options.set, world.settings().h);
+                self.added = 0;
                 self.governor = Governor::new(world.settings().iterations);
                 (self.scene, self.world, self.report) = (scene, world, None);
                 self.clock = Clock::new(0.0);
@@ -387,7 +426,7 @@ impl<'a> Live<'a> {
         (self.shown, self.changed) = (Some(Instant::now()), false);
         self.stage.follow(&self.world);
         let mut now = Snapshot::of(&self.stage, &self.world, self.report.as_ref());
-        now.numbers[13] = self.clock.lost as f32;
+        now.numbers[13] = self.tally.lost as f32;
         now.numbers[14] = self.governor.cap() as f32;
         now.numbers[15] = if self.running { self.clock.factor as f32 } else { 0.0 };
         (now.numbers[16], now.numbers[17]) = (self.tally.steps as f32, self.tally.solved as f32);

@@ -10,8 +10,9 @@ use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, Message, WebSocket};
 
+use super::Show;
+use super::door::Pass;
 use super::request::Request;
-use super::{PATIENCE, Show};
 use crate::codec::{Encoder, HELLO, INPUTS, STATUS};
 use crate::command::{Command, LONGEST};
 use crate::frames::Frames;
@@ -20,13 +21,15 @@ use crate::stage::Told;
 
 /// How long a read waits while there may be something to send.
 const GLANCE: Duration = Duration::from_millis(4);
+/// How long a page may take to greet.
+const GREETING: Duration = Duration::from_secs(5);
 /// Bytes of frames that one request is answered with, about.
 const PORTION: usize = 4 << 20;
 
 type Socket = WebSocket<TcpStream>;
 
 /// Agrees on a WebSocket and talks over it until one of the two ends it.
-pub fn run(mut stream: TcpStream, request: &Request, show: Show) -> std::io::Result<()> {
+pub fn run(mut stream: TcpStream, request: &Request, show: Show, pass: &Pass) -> std::io::Result<()> {
     let Some(key) = request.header("sec-websocket-key") else {
         return super::refuse(&mut stream, 400, "the header Sec-WebSocket-Key is missing");
     };
@@ -38,8 +41,8 @@ pub fn run(mut stream: TcpStream, request: &Request, show: Show) -> std::io::Res
     let config = WebSocketConfig::default().max_message_size(Some(LONGEST)).max_frame_size(Some(LONGEST));
     let mut socket = WebSocket::from_raw_socket(stream, Role::Server, Some(config));
     let ended = match show {
-        Show::Frames(frames) => watch(&mut socket, frames.as_ref()),
-        Show::Live(link) => steer(&mut socket, &link),
+        Show::Frames(frames) => watch(&mut socket, frames.as_ref(), pass),
+        Show::Live(link) => steer(&mut socket, &link, pass),
     };
     if ended.is_err() {
         let _ = socket.close(None);
@@ -74,7 +77,7 @@ fn text(kind: u8, body: &str) -> Message {
 
 /// The first message must be of the version that is spoken here.
 fn greet(socket: &mut Socket) -> Result<(), Error> {
-    socket.get_ref().set_read_timeout(Some(PATIENCE))?;
+    socket.get_ref().set_read_timeout(Some(GREETING))?;
     match next(socket)? {
         Some(command) if command.is_hello() => Ok(()),
         _ => {
@@ -88,7 +91,7 @@ fn greet(socket: &mut Socket) -> Result<(), Error> {
 }
 
 /// Frames of a run, as they are asked for.
-fn watch(socket: &mut Socket, frames: &dyn Frames) -> Result<(), Error> {
+fn watch(socket: &mut Socket, frames: &dyn Frames, pass: &Pass) -> Result<(), Error> {
     greet(socket)?;
     socket.send(text(HELLO, &frames.hello().json().to_string()))?;
     let mut told = Told::default();
@@ -96,6 +99,7 @@ fn watch(socket: &mut Socket, frames: &dyn Frames) -> Result<(), Error> {
     socket.get_ref().set_read_timeout(None)?;
     loop {
         let Some(Command::Want { from, count }) = next(socket)? else { continue };
+        pass.asked();
         let (mut sent, mut bytes) = (0, 0);
         while sent < count && bytes < PORTION {
             let Some(frame) = frames.frame((from + sent) as usize) else { break };
@@ -112,13 +116,19 @@ fn watch(socket: &mut Socket, frames: &dyn Frames) -> Result<(), Error> {
 }
 
 /// Moments of a live run, the newest whenever the page is ready; commands the other way.
-fn steer(socket: &mut Socket, link: &Link) -> Result<(), Error> {
+fn steer(socket: &mut Socket, link: &Link, pass: &Pass) -> Result<(), Error> {
     greet(socket)?;
     socket.get_ref().set_read_timeout(Some(GLANCE))?;
     let (mut told, mut encoder, mut seen) = (Told::default(), Encoder::default(), Seen::default());
     let mut ready: Option<(u16, bool)> = None;
+    let mut has_asked = false;
     loop {
-        match next(socket)? {
+        let command = next(socket)?;
+        if !has_asked && command.as_ref().is_some_and(|c| !matches!(c, Command::Hello(_))) {
+            has_asked = true;
+            pass.asked();
+        }
+        match command {
             None => {}
             Some(Command::Ready { channels, contacts }) => {
                 // Channels that were not sent before are sent whole.

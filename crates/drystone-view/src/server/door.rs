@@ -1,5 +1,6 @@
 //! How many connections there are at a time, and who has to go when one more comes: of those that have asked
-//! for nothing the one that has been there longest.
+//! for nothing the one that has been there longest. A WebSocket has asked with its first command after the
+//! greeting; where all have, the new one is told that there is no room.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
@@ -7,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Connections at a time.
 const MOST: usize = 64;
+/// And of those that are told that there is no room.
+const TURNED_AWAY: usize = 16;
 
 /// The connections that there are.
 #[derive(Default)]
@@ -27,24 +30,32 @@ struct Inside {
 pub struct Pass {
     door: Arc<Door>,
     number: u64,
+    /// Whether there is no room for more than an answer that says so.
+    pub is_turned_away: bool,
 }
 
 impl Door {
-    /// Takes in a connection; None if all others have asked for something. One that has not is ended for it
-    /// where there are too many: idle ones keep nobody out.
+    /// Takes in a connection. One that has asked for nothing is ended for it where there are too many: idle
+    /// ones keep nobody out. Where all have asked it is to be turned away; None: not even that.
     pub fn enter(door: &Arc<Self>, stream: &TcpStream) -> Option<Pass> {
         let idle = stream.try_clone().ok()?;
         let mut inside = door.lock();
+        let mut is_turned_away = false;
         if inside.open >= MOST {
-            let (_, oldest) = inside.waiting.pop_front()?;
-            // The thread that reads from it ends with that.
-            let _ = oldest.shutdown(Shutdown::Both);
+            match inside.waiting.pop_front() {
+                // The thread that reads from it ends with that.
+                Some((_, oldest)) => drop(oldest.shutdown(Shutdown::Both)),
+                None if inside.open >= MOST + TURNED_AWAY => return None,
+                None => is_turned_away = true,
+            }
         }
         let number = inside.next;
         inside.next += 1;
         inside.open += 1;
-        inside.waiting.push_back((number, idle));
-        Some(Pass { door: door.clone(), number })
+        if !is_turned_away {
+            inside.waiting.push_back((number, idle));
+        }
+        Some(Pass { door: door.clone(), number, is_turned_away })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inside> {

@@ -20,6 +20,9 @@ use request::Request;
 /// How long a client may take to ask, or to take what it asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long one may take to ask that is told that there is no room.
+const HASTE: Duration = Duration::from_secs(2);
+
 /// What a server shows.
 #[derive(Clone)]
 pub enum Show {
@@ -79,7 +82,7 @@ impl Server {
 }
 
 fn answer(mut stream: TcpStream, pass: &Pass, guard: &Guard, show: Show) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(if pass.is_turned_away { HASTE } else { PATIENCE }))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.set_nodelay(true)?;
     let mut head = Vec::new();
@@ -96,13 +99,17 @@ fn answer(mut stream: TcpStream, pass: &Pass, guard: &Guard, show: Show) -> std:
             Some(Err(why)) => return refuse(&mut stream, 400, why),
         }
     };
-    pass.asked();
+    if pass.is_turned_away {
+        return refuse(&mut stream, 503, "there is no room for another page: close one that is open");
+    }
     if request.path == "/socket" {
         return match guard.check_socket(&request) {
-            Ok(()) => connection::run(stream, &request, show),
+            // It has asked for nothing yet.
+            Ok(()) => connection::run(stream, &request, show, pass),
             Err((status, why)) => refuse(&mut stream, status, why),
         };
     }
+    pass.asked();
     if let Err((status, why)) = guard.check(&request) {
         return refuse(&mut stream, status, why);
     }
@@ -130,6 +137,7 @@ fn send(stream: &mut TcpStream, status: u16, kind: &str, body: &str) -> std::io:
         400 => "Bad Request",
         403 => "Forbidden",
         404 => "Not Found",
+        503 => "Service Unavailable",
         _ => "Method Not Allowed",
     };
     let head = format!(

@@ -6,7 +6,7 @@ use glam::{DMat3, DVec3};
 use super::key::Slot;
 use super::{Read, Reader};
 use crate::import::tree::Element;
-use crate::import::{Body, Freedom, Geometry, Link, joined};
+use crate::import::{Body, Freedom, Geometry, Link, check_mass, check_moment, joined};
 
 /// Share of a body's mass that stands between two joints of one body.
 const BETWEEN: f64 = 0.02;
@@ -229,6 +229,14 @@ impl Reader {
         let pose = self.pose(node, "main")?;
         let mass = self.number(node, "main", "mass")?;
         let mass = mass.ok_or_else(|| node.wrong("'mass' is missing"))?;
+        if mass > 0.0 {
+            check_mass("mass", mass).map_err(|why| node.wrong(why))?;
+        }
+        for key in ["diaginertia", "fullinertia"] {
+            for moment in self.list(node, "main", key)?.into_iter().flatten() {
+                check_moment(key, moment).map_err(|why| node.wrong(why))?;
+            }
+        }
         let inertia =
             match (self.vector(node, "main", "diaginertia")?, self.list(node, "main", "fullinertia")?) {
                 (Some(d), _) => DMat3::from_diagonal(d),

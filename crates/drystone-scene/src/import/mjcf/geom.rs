@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 
 use super::{Read, Reader};
 use crate::import::tree::Element;
-use crate::import::{Form, Geometry, joined};
+use crate::import::{Form, Geometry, check_mass, joined};
 use crate::mesh;
 
 /// kg/m³, where nothing is said.
@@ -131,6 +131,8 @@ impl Reader {
         if mass <= 0.0 {
             return Ok(None);
         }
+        let key = if self.not_negative(node, class, "mass")?.is_some() { "mass" } else { "density" };
+        check_mass(key, mass).map_err(|why| node.wrong(why))?;
         Ok(joined(None, Some(MassProperties::of_shape(shape, mass)), pose))
     }
 }

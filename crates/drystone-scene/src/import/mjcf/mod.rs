@@ -173,6 +173,7 @@ impl Reader {
             c.folder = folder.join(f);
         }
         if let Some(m) = self.number(node, "main", "settotalmass")?.filter(|m| *m > 0.0) {
+            super::check_mass("settotalmass", m).map_err(|why| node.wrong(why))?;
             self.compiler.total_mass = Some(m);
         }
         Ok(())
