@@ -43,7 +43,7 @@ const MARKS: &[(Kind, &str, &[&[&str]])] = &[
     (Kind::Problem, "a problem", &[&["\"W\":", "\"source\":\"drystone "], &["\u{fffd}HDF"]]),
     (Kind::Table, "a table", &[&["step,time_s,"], &["PAR1", "drystone "]]),
     (Kind::Png, "a picture", &[&["PNG", "Software\0drystone"]]),
-    (Kind::Svg, "a plot", &[&["<svg", "<!-- drystone -->"]]),
+    (Kind::Svg, "a plot", &[&["<svg", "\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\""]]),
     (Kind::Html, "a page", &[&["<meta name=\"generator\" content=\"drystone\">"]]),
     (Kind::Gltf, "an animation", &[&["\"generator\":\"drystone "]]),
     (Kind::Vtk, "a surface", &[&["<VTKFile", "<!-- drystone -->"]]),

@@ -204,7 +204,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         [("--at-time", args.at_time.unwrap_or(0.0)), ("--from", args.from), ("--until", args.until)]
     {
         if time.is_nan() || option == "--at-time" && time.is_infinite() {
-            return Err(Failure::input(format!("{option} must be a time in s, got {time}")));
+            return Err(Failure::input(format!("{option} must be a finite time in s, got {time}")));
         }
     }
     let path = Path::new(&args.simulation.scene);

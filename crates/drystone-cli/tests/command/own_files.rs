@@ -137,7 +137,7 @@ fn a_result_is_known_by_its_content() {
         for line in [
             "compare stack --set n=2 --at-time 0.1 --sweeps 1 --solvers pgs --report c.json --plot c.svg",
             "compare probs --solvers pgs --report p.json",
-            "study two.toml --vary h=0.01,0.02 --measure steps --report y.json --plot y.svg --quiet",
+            "study two.toml --vary step=0.01,0.02 --measure steps --report y.json --plot y.svg --quiet",
             "zoo --seed 1 --count 1 --report z.json",
             "solve probs/stack-000002.json --report v.json",
             "report rec --plot e.svg",
@@ -164,8 +164,8 @@ fn a_result_is_known_by_its_content() {
 fn a_time_is_one_and_a_file_is_no_recording() {
     let scratch = Scratch::new("own-time");
     scratch.good("run stack --set n=2 --steps 3 --quiet --record rec");
-    holds(&scratch.bad("picture rec --at nan --to p.png"), &["--at-time must be a time in s, got NaN"]);
-    holds(&scratch.bad("picture rec --until nan --to p.png"), &["--until must be a time in s"]);
+    holds(&scratch.bad("picture rec --at nan --to p.png"), &["--at-time must be a finite time in s, got NaN"]);
+    holds(&scratch.bad("picture rec --until nan --to p.png"), &["--until must be a finite time in s"]);
     scratch.write("mine.toml", SCENE);
     for more in ["", " --record-replace"] {
         holds(

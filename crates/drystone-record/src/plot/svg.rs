@@ -23,7 +23,7 @@ impl Page {
             text,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', \
-             sans-serif\">\n<!-- drystone -->\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
+             sans-serif\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
         );
         Self { text }
     }

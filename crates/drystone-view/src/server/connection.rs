@@ -33,6 +33,7 @@ pub fn run(mut stream: TcpStream, request: &Request, show: Show, pass: &Pass) ->
     let Some(key) = request.header("sec-websocket-key") else {
         return super::refuse(&mut stream, 400, "the header Sec-WebSocket-Key is missing");
     };
+    pass.opened();
     let accept = derive_accept_key(key.as_bytes());
     write!(
         stream,

@@ -1,6 +1,7 @@
 //! How many connections there are at a time, and who has to go when one more comes: of those that have asked
-//! for nothing the one that has been there longest. A WebSocket has asked with its first command after the
-//! greeting; where all have, the new one is told that there is no room.
+//! for nothing the one that has been there longest, of WebSockets that are silent only when there is no
+//! other. A WebSocket has asked with its first command after the greeting; where all have, the new one is
+//! told that there is no room.
 
 use std::collections::VecDeque;
 use std::net::{Shutdown, TcpStream};
@@ -24,6 +25,8 @@ struct Inside {
     next: u64,
     /// Those that have not asked yet, the longest there first.
     waiting: VecDeque<(u64, TcpStream)>,
+    /// WebSockets that have asked for nothing, the same.
+    silent: VecDeque<(u64, TcpStream)>,
 }
 
 /// A connection's leave to be there, until it is dropped.
@@ -42,7 +45,7 @@ impl Door {
         let mut inside = door.lock();
         let mut is_turned_away = false;
         if inside.open >= MOST {
-            match inside.waiting.pop_front() {
+            match inside.waiting.pop_front().or_else(|| inside.silent.pop_front()) {
                 // The thread that reads from it ends with that.
                 Some((_, oldest)) => drop(oldest.shutdown(Shutdown::Both)),
                 None if inside.open >= MOST + TURNED_AWAY => return None,
@@ -66,7 +69,18 @@ impl Door {
 impl Pass {
     /// It has asked for something, and is not ended for another.
     pub fn asked(&self) {
-        self.door.lock().waiting.retain(|(number, _)| *number != self.number);
+        let mut inside = self.door.lock();
+        let Inside { waiting, silent, .. } = &mut *inside;
+        [waiting, silent].into_iter().for_each(|list| list.retain(|(number, _)| *number != self.number));
+    }
+
+    /// It is a WebSocket.
+    pub fn opened(&self) {
+        let mut inside = self.door.lock();
+        if let Some(k) = inside.waiting.iter().position(|(number, _)| *number == self.number) {
+            let one = inside.waiting.remove(k);
+            inside.silent.extend(one);
+        }
     }
 }
 
