@@ -164,7 +164,10 @@ fn a_result_is_known_by_its_content() {
 fn a_time_is_one_and_a_file_is_no_recording() {
     let scratch = Scratch::new("own-time");
     scratch.good("run stack --set n=2 --steps 3 --quiet --record rec");
-    holds(&scratch.bad("picture rec --at nan --to p.png"), &["--at-time must be a finite time in s, got NaN"]);
+    holds(
+        &scratch.bad("picture rec --at nan --to p.png"),
+        &["--at-time must be a finite time in s, got NaN"],
+    );
     holds(&scratch.bad("picture rec --until nan --to p.png"), &["--until must be a finite time in s"]);
     scratch.write("mine.toml", SCENE);
     for more in ["", " --record-replace"] {
