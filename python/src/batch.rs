@@ -48,7 +48,7 @@ impl Batch {
         let first = |told: Vec<(usize, String)>| told.into_iter().next().map_or(Ok(()), Err);
         let told = self.locked(py, |worlds| {
             let all = worlds.par_iter_mut().enumerate().with_max_len(MOST);
-            first(all.filter_map(|(k, w)| check(k, &***w).err().map(|e| (k, e))).collect())?;
+            first(all.filter_map(|(k, w)| check(k, w).err().map(|e| (k, e))).collect())?;
             let all = worlds.par_iter_mut().enumerate().with_max_len(MOST);
             first(all.filter_map(|(k, w)| change(k, w).err().map(|e| (k, e))).collect())
         });
