@@ -92,6 +92,16 @@ fn failures_only_become_fewer() {
     assert!(over.is_empty(), "{over:#?}\none alone: drystone zoo --seed 1 --count 1000 --check");
 }
 
+/// A heavy ball that hits a light body on the ground, which turns: what its contact asks for because of the
+/// turn gave way to the hit, and the body went into the ground by half of its size and more.
+#[test]
+fn a_hit_presses_nobody_into_the_ground() {
+    for seed in [71427, 12563] {
+        let outcome = check::run(seed, true, None);
+        assert!(outcome.kind == "heap" && outcome.failures.is_empty(), "seed {seed}: {:?}", outcome.failures);
+    }
+}
+
 /// The same over a hundred times as many, by shares: about an hour and a half on two cores.
 #[test]
 #[ignore = "an hour and a half on two cores: cargo nextest run -p drystone-scene --test zoo --run-ignored all"]
