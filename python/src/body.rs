@@ -361,7 +361,10 @@ impl Body {
             Ok(c) if c.get().world.is(&self.world) => own.iter().find(|id| **id == c.get().id),
             Ok(_) => None,
             Err(_) => {
-                let Whole(index) = which.extract()?;
+                let wrong = |_| {
+                    argument(format!("a collider goes by itself or its number, got {}", shown(which)))
+                };
+                let Whole(index) = which.extract().map_err(wrong)?;
                 own.get(index as usize)
             }
         };

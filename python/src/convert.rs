@@ -2,11 +2,12 @@
 
 use drystone::limits::{FARTHEST, ROUGHEST};
 use drystone::{Function, Pose};
+use drystone_solve::solver::nearest;
 use glam::{DMat3, DQuat, DVec3};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
-use pyo3::types::{PyBool, PyList, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
 use crate::body::Body;
 use crate::errors::{argument, input};
@@ -301,6 +302,18 @@ pub fn function(value: &Bound<'_, PyAny>) -> PyResult<Function> {
             "a function of time is a number or one of {{'ramp': ...}}, {{'sine': ...}}, {{'table': ...}}: {e}"
         ))
     };
+    const KINDS: [&str; 4] = ["constant", "ramp", "sine", "table"];
+    if let Ok(kinds) = value.cast::<PyDict>() {
+        let names: Vec<String> = kinds.keys().iter().filter_map(|name| name.extract().ok()).collect();
+        match &names[..] {
+            [name] if kinds.len() == 1 && KINDS.contains(&name.as_str()) => {}
+            [name] if kinds.len() == 1 => {
+                let near = nearest(name, &KINDS).map_or(String::new(), |n| format!(", did you mean '{n}'?"));
+                return Err(wrong(&format!("there is no '{name}'{near}")));
+            }
+            _ => return Err(wrong(&format!("it has one key, got {}", shown(value)))),
+        }
+    }
     let text = value.py().import("json")?.call_method1("dumps", (value,));
     let text: String = text.map_err(|_| wrong(&format!("got {}", shown(value))))?.extract()?;
     let f: Function = serde_json::from_str(&text).map_err(|e| wrong(&e))?;

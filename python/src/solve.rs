@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use drystone_record::usage;
 use drystone_scene::problem::{self, ContactProblem, Kind, judge, reach};
 use drystone_solve::problem::Csr;
+use drystone_solve::solver::Stop;
 use drystone_solve::{FrictionLaw, solver};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -12,7 +13,7 @@ use pyo3::types::PyTuple;
 
 use crate::convert::{Whole, count, maybe_number, maybe_text, name, number, text};
 use crate::errors::{input, scene as refused};
-use crate::threads::in_pool;
+use crate::threads::beside_signals;
 
 /// What a solver found, and the judge's word on it.
 #[pyclass(frozen, name = "Solution", module = "drystone")]
@@ -139,12 +140,14 @@ fn solve(py: Python<'_>, mut file: ContactProblem, asked: &Asked) -> PyResult<So
         ms => ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
     };
     let mut solver = solver::make(asked.solver).map_err(input)?;
-    in_pool(py, || {
+    let stop = Stop { iterations: asked.iterations, budget, ..Stop::default() };
+    beside_signals(py, stop, |stop| {
         let unit = file.normalise();
         let posed = file.under(model);
         let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
         let goal = tolerance * file.scale();
-        let out = reach(&file, &posed, solver.as_mut(), goal, asked.iterations, budget).map_err(input)?;
+        let stop = Stop { tolerance: goal, ..stop };
+        let out = reach(&file, &posed, solver.as_mut(), &stop).map_err(input)?;
         let times = [wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu];
         let solved = out.natural <= goal;
         let mut report = judge(&file, &posed, tolerance, solver.as_ref(), &out, times);

@@ -2,8 +2,12 @@
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Once, OnceLock};
-use std::thread::ThreadId;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Once, OnceLock};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use drystone_solve::solver::Stop;
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -103,7 +107,42 @@ pub fn detached<R: Send>(py: Python<'_>, f: impl FnOnce() -> R + Send) -> R {
     py.detach(|| with_threads(f))
 }
 
-/// The same on a thread of the pool: this thread would be one more than there are cores.
-pub fn in_pool<R: Send>(py: Python<'_>, f: impl FnOnce() -> R + Send) -> R {
-    detached(py, || rayon::scope(|_| f()))
+/// How long a signal may wait for Python to see it.
+const LISTEN: Duration = Duration::from_millis(50);
+
+/// Calls `solve` with `stop` on another thread, while this one listens for signals. The exception that one
+/// of them raises, as Ctrl-C does, interrupts the solve and is the error.
+pub fn beside_signals<R: Send>(
+    py: Python<'_>,
+    mut stop: Stop,
+    solve: impl FnOnce(Stop) -> PyResult<R> + Send,
+) -> PyResult<R> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    stop.interrupt = Some(Arc::clone(&interrupt));
+    let (done, result) = mpsc::channel();
+    let mut raised = None;
+    let result = py.detach(|| {
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                // On a thread of the pool: this one would be one more than there are cores.
+                let _heard = done.send(with_threads(|| rayon::scope(|_| solve(stop))));
+            });
+            loop {
+                match result.recv_timeout(LISTEN) {
+                    Err(RecvTimeoutError::Timeout) if raised.is_none() => {
+                        raised = Python::attach(|py| py.check_signals()).err();
+                        interrupt.store(raised.is_some(), Ordering::Relaxed);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // Without a result it panicked, which the scope passes on.
+                    ended => break ended.ok(),
+                }
+            }
+        })
+    });
+    match (raised, result) {
+        (Some(raised), _) => Err(raised),
+        (None, Some(result)) => result,
+        (None, None) => unreachable!("the scope passes panics on"),
+    }
 }

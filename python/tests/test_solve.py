@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -154,3 +160,28 @@ def test_a_matrix_that_is_not_symmetric_is_refused() -> None:
     w = np.eye(3) + 0.1
     found = ds.solve({"W": w, "q": q, "mu": mu}, tolerance=1e-12)
     assert np.allclose(found.u, w @ found.r + q, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["auto", "apgd", "pgs", "pssor", "nncg", "ipm", "admm", "block", "fixed-point"])
+def test_control_c_interrupts_a_solve(solver: str) -> None:
+    code = textwrap.dedent(
+        f"""
+        import numpy as np
+        import drystone as ds
+        rng = np.random.default_rng(1)
+        d = rng.normal(size=(240, 1200))
+        problem = {{"W": d.T @ d, "q": rng.normal(size=1200), "mu": np.full(400, 0.4)}}
+        print("solving", flush=True)
+        try:
+            while True:
+                ds.solve(problem, solver={solver!r}, tolerance=0.0, iterations=10**9)
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "solving\n"
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert out == "interrupted\n"

@@ -301,3 +301,24 @@ def test_forces_that_no_step_can_take_wait_to_be_forgotten() -> None:
             world.step()
     world.clear_forces()
     assert world.step().step == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda w: w[True], "a body goes by its row or its name, got True"),
+        (lambda w: w[0].remove_collider("hull"), "a collider goes by itself or its number, got 'hull'"),
+        (lambda w: w.add_body(ds.box(1, 1, 1), mask=True), "mask"),
+        (lambda w: motor(w, {"sin": {"amplitude": 1, "frequency": 2}}), "there is no 'sin', did you mean 'sine'"),
+        (lambda w: motor(w, {"ramp": {}, "sine": {}}), "it has one key"),
+        (lambda w: motor(w, "fast"), "a function of time is a number or one of"),
+    ],
+)
+def test_what_is_not_meant_is_refused(call: Callable[[ds.World], object], text: str) -> None:
+    with pytest.raises((ds.InputError, KeyError), match=text):
+        call(two())
+
+
+def motor(world: ds.World, speed: object) -> None:
+    hinge = world.add_joint("revolute", None, world[0])
+    hinge.set_motor(speed=speed)  # type: ignore[arg-type]

@@ -202,7 +202,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         tolerance: asked.tolerance.unwrap_or(0.0),
         iterations: args.sweeps.or(asked.iterations).unwrap_or(200),
         budget: asked.budget_ms.map(|ms| Duration::from_secs_f64(1e-3 * ms)),
-        history: false,
+        ..Stop::default()
     };
     let guess = args.warm.then_some(guess.as_slice());
     let mut entries = Vec::new();

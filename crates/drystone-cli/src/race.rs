@@ -236,7 +236,7 @@ impl Args {
 
     fn stop(&self, tolerance: f64, iterations: usize) -> Stop {
         let budget = Some(Duration::from_secs_f64(self.budget));
-        Stop { tolerance, iterations, budget, history: false }
+        Stop { tolerance, iterations, budget, ..Stop::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use drystone_record::usage;
 use drystone_scene::problem::{self, Kind, Report, judge, reach};
 use drystone_solve::FrictionLaw;
-use drystone_solve::solver::{self, BadSpec};
+use drystone_solve::solver::{self, BadSpec, Stop};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -142,10 +142,11 @@ pub fn main(args: Args) -> Result<i32, Failure> {
     let waiting = progress::waiting(format!("{} by {name}", file.name));
     let (wall, cpu) = (Instant::now(), usage::cpu_seconds());
     let goal = args.tolerance * file.scale();
-    let outcome = reach(&file, &posed, solver.as_mut(), goal, args.iterations.unwrap_or(ITERATIONS), budget)
-        .map_err(|e| {
-            Failure::input(backend.failure().unwrap_or_else(|| format!("{}: {e}", args.problem.display())))
-        })?;
+    let iterations = args.iterations.unwrap_or(ITERATIONS);
+    let stop = Stop { tolerance: goal, iterations, budget, ..Stop::default() };
+    let outcome = reach(&file, &posed, solver.as_mut(), &stop).map_err(|e| {
+        Failure::input(backend.failure().unwrap_or_else(|| format!("{}: {e}", args.problem.display())))
+    })?;
     waiting.finish_and_clear();
     let (wall_s, cpu_s) = (wall.elapsed().as_secs_f64(), usage::cpu_seconds() - cpu);
     let solved = outcome.natural <= goal;

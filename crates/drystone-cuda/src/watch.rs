@@ -57,7 +57,7 @@ impl<'a> Watch<'a> {
 
     /// Whether the time is over.
     pub fn is_late(&mut self, used: usize) -> bool {
-        let late = self.stop.budget.is_some_and(|b| self.begun.elapsed() >= b) && used > 0;
+        let late = used > 0 && self.stop.is_late(self.begun);
         if late {
             self.status = Status::Budget;
         }

@@ -18,7 +18,8 @@ use crate::arrays;
 use crate::body::Body;
 use crate::collider::PyCollider;
 use crate::convert::{
-    Bits, Q4, V3, body, flag, function, maybe_name, maybe_number, maybe_text, number, quat, shown, text, vec3,
+    Bits, Q4, V3, body, flag, function, is_truth, maybe_name, maybe_number, maybe_text, number, quat, shown,
+    text, vec3,
 };
 use crate::errors::{argument, input, world as refused};
 use crate::shape::PyShape;
@@ -363,8 +364,9 @@ impl PyWorld {
                 ref all => return Err(several(all.len(), "bodies", &name)),
             }
         } else {
-            let wrong = |_| argument(format!("a body goes by its row or its name, got {}", shown(which)));
-            let row: i64 = which.extract().map_err(wrong)?;
+            let row = (!is_truth(which)).then(|| which.extract::<i64>().ok()).flatten();
+            let wrong = || argument(format!("a body goes by its row or its name, got {}", shown(which)));
+            let row = row.ok_or_else(wrong)?;
             u32::try_from(row).ok().and_then(|row| slf.get().with(py, |w| w.model().id(row)))
         };
         match found {

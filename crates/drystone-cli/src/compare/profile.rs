@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use drystone_record::plot::{Axis, Chart, Series, Style};
 use drystone_scene::problem::{self, ContactProblem};
 use drystone_solve::FrictionLaw;
-use drystone_solve::solver::{self, Status};
+use drystone_solve::solver::{self, Status, Stop};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -222,10 +222,12 @@ fn line(
     file: &ContactProblem,
     asked: &Asked,
     bar: &ProgressBar,
-    stop: &Interrupt,
+    signal: &Interrupt,
 ) -> std::result::Result<Option<Line>, String> {
     let posed = file.under(asked.model);
     let goal = asked.tolerance * file.scale();
+    let (iterations, budget) = (asked.iterations, Some(asked.budget));
+    let stop = Stop { tolerance: goal, iterations, budget, ..Stop::default() };
     let mut results = Vec::new();
     for name in asked.solvers {
         bar.set_message(format!("{} by {name}", file.name));
@@ -233,8 +235,7 @@ fn line(
         for _ in 0..LAPS {
             let mut solver = solver::make(name).map_err(|e| e.0)?;
             let begun = Instant::now();
-            let out = reach(file, &posed, solver.as_mut(), goal, asked.iterations, Some(asked.budget))
-                .map_err(|e| e.to_string())?;
+            let out = reach(file, &posed, solver.as_mut(), &stop).map_err(|e| e.to_string())?;
             let took = begun.elapsed();
             let lap = Result {
                 wall_s: took.as_secs_f64(),
@@ -246,7 +247,7 @@ fn line(
             if best.as_ref().is_none_or(|b| lap.wall_s < b.wall_s) {
                 best = Some(lap);
             }
-            if stop.came() {
+            if signal.came() {
                 return Ok(None);
             }
             if took > LONG {

@@ -253,7 +253,7 @@ fn pyramid(
 /// One solver on the round cones, judged by the certificate.
 fn round(problem: &Problem, name: &str) -> Result<Cone, Failure> {
     let budget = Some(Duration::from_secs(2));
-    let stop = Stop { tolerance: GOAL, iterations: 100_000, budget, history: false };
+    let stop = Stop { tolerance: GOAL, iterations: 100_000, budget, ..Stop::default() };
     let mut best: Option<Cone> = None;
     for _ in 0..TRIES {
         let mut solver = solver::make(name).map_err(Failure::input)?;

@@ -1,6 +1,6 @@
 //! A bare contact problem solved to a tolerance, and what is to be said of the solution.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use drystone_solve::certificate::certificate;
 use drystone_solve::cone::{AdmissibleSet, MAX_ROWS};
@@ -82,16 +82,16 @@ pub struct Outcome {
     pub natural: f64,
 }
 
-/// Solves until |r - P(r - u)| is at most `goal`. A solver stops by the certificate's residual, which has
-/// another scale for each contact: where it stopped too early it goes on from there with a smaller tolerance.
+/// Solves until |r - P(r - u)| is at most the `tolerance` of `asked`. A solver stops by the certificate's
+/// residual, which has another scale for each contact: where it stopped too early it goes on from there with a
+/// smaller tolerance.
 pub fn reach(
     file: &ContactProblem,
     problem: &Problem,
     solver: &mut dyn Solver,
-    goal: f64,
-    iterations: usize,
-    budget: Option<Duration>,
+    asked: &Stop,
 ) -> Result<Outcome, Malformed> {
+    let (goal, iterations) = (asked.tolerance, asked.iterations);
     let begun = Instant::now();
     let mut out = Outcome {
         r: vec![0.0; problem.rows()],
@@ -113,8 +113,12 @@ pub fn reach(
     }
     let mut tolerance = goal;
     loop {
-        let left = budget.map(|b| b.saturating_sub(begun.elapsed()));
-        let stop = Stop { tolerance, iterations: iterations - out.iterations, budget: left, history: false };
+        let stop = Stop {
+            tolerance,
+            iterations: iterations - out.iterations,
+            budget: asked.time_left(begun),
+            ..asked.clone()
+        };
         let guess = (out.iterations > 0).then_some(out.r.as_slice());
         let s = match solver.solve(problem, guess, &stop) {
             Ok(s) if s.gamma.iter().all(|x| x.is_finite()) => s,

@@ -151,7 +151,7 @@ impl Solver for Admm {
         let (mut next_look, mut next_judge) = (LOOK, 1);
         self.growth.restart();
         while out.iterations < stop.iterations {
-            if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
+            if stop.is_late(begun) && out.iterations > 0 {
                 out.status = Status::Budget;
                 break;
             }

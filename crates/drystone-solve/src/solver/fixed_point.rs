@@ -461,7 +461,7 @@ impl Solver for FixedPoint {
                     break;
                 }
             }
-            if stop.budget.is_some_and(|b| begun.elapsed() >= b) {
+            if stop.is_late(begun) {
                 solution.status = Status::Budget;
                 break;
             }

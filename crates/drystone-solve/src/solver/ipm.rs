@@ -204,7 +204,7 @@ impl Solver for Ipm {
                 if late {
                     break;
                 }
-                if stop.budget.is_some_and(|b| begun.elapsed() >= b) && out.iterations > 0 {
+                if stop.is_late(begun) && out.iterations > 0 {
                     out.status = Status::Budget;
                     break 'all;
                 }
@@ -254,7 +254,7 @@ impl Solver for Ipm {
             }
             // Near enough for Newton's method, or nothing else left to try.
             if self.exact && (best <= NEAR * size || attempt + 1 == growths.len()) {
-                let within = || stop.budget.is_none_or(|b| begun.elapsed() < b);
+                let within = || !stop.is_late(begun);
                 let most = (stop.iterations - out.iterations).min(NEWTON);
                 out.gamma.clone_from(&self.best);
                 let Self { polish, system, judge, .. } = self;
@@ -279,7 +279,8 @@ impl Solver for Ipm {
             let few = Stop {
                 tolerance: (CLOSED * stop.tolerance).max(ROUNDING),
                 iterations: (stop.iterations - out.iterations).min(CLOSING),
-                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
+                budget: stop.time_left(begun),
+                interrupt: stop.interrupt.clone(),
                 history: stop.history,
             };
             let guess = Some(out.gamma.as_slice());
@@ -297,7 +298,7 @@ impl Solver for Ipm {
         if out.status == Status::Iterations && out.iterations < stop.iterations {
             let left = Stop {
                 iterations: stop.iterations - out.iterations,
-                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
+                budget: stop.time_left(begun),
                 ..stop.clone()
             };
             let polished = match self.exact {

@@ -36,8 +36,9 @@ mod sweep;
 mod sweep_explicit;
 mod system;
 
-use std::sync::RwLock;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -62,6 +63,8 @@ pub struct Stop {
     pub iterations: usize,
     /// Cap on wall-clock time.
     pub budget: Option<Duration>,
+    /// Once another thread has set it, the solve ends as it does at the time cap.
+    pub interrupt: Option<Arc<AtomicBool>>,
     /// Record residual, violation, |Δγ| and objective after every iteration (costs two to three times as
     /// much).
     pub history: bool,
@@ -69,7 +72,20 @@ pub struct Stop {
 
 impl Default for Stop {
     fn default() -> Self {
-        Self { tolerance: 1e-4, iterations: 200, budget: None, history: false }
+        Self { tolerance: 1e-4, iterations: 200, budget: None, interrupt: None, history: false }
+    }
+}
+
+impl Stop {
+    /// Whether a solve that has `begun` then has had its time, or was interrupted.
+    pub fn is_late(&self, begun: Instant) -> bool {
+        self.interrupt.as_ref().is_some_and(|raised| raised.load(Ordering::Relaxed))
+            || self.budget.is_some_and(|budget| begun.elapsed() >= budget)
+    }
+
+    /// What is left of the cap on wall-clock time for a part of a solve that has `begun` then.
+    pub fn time_left(&self, begun: Instant) -> Option<Duration> {
+        self.budget.map(|budget| budget.saturating_sub(begun.elapsed()))
     }
 }
 
@@ -82,7 +98,7 @@ pub enum Status {
     Converged,
     /// The iteration cap was reached first.
     Iterations,
-    /// The time cap was reached first.
+    /// The time cap was reached first, or the solve was interrupted.
     Budget,
     /// The constraints contradict each other: the multipliers run off along a ray that proves it.
     Wedged,

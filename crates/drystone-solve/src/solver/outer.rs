@@ -223,7 +223,8 @@ impl Solver for Outer {
             let inner = Stop {
                 tolerance,
                 iterations,
-                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
+                budget: stop.time_left(begun),
+                interrupt: stop.interrupt.clone(),
                 history: false,
             };
             let s = self.inner.solve(&self.relaxed, start.then_some(self.gamma.as_slice()), &inner)?;
@@ -271,7 +272,7 @@ impl Solver for Outer {
                 }
                 break;
             }
-            if stop.budget.is_some_and(|b| begun.elapsed() >= b) {
+            if stop.is_late(begun) {
                 out.status = Status::Budget;
                 break;
             }

@@ -160,7 +160,7 @@ impl Solver for Prox {
             if done >= stop.iterations {
                 return Some(Status::Iterations);
             }
-            (done > 0 && stop.budget.is_some_and(|b| begun.elapsed() >= b)).then_some(Status::Budget)
+            (done > 0 && stop.is_late(begun)).then_some(Status::Budget)
         };
         'outer: loop {
             self.velocity();
@@ -238,7 +238,7 @@ impl Solver for Prox {
         if matches!(out.status, Status::Iterations | Status::Budget) && stop.iterations > 0 {
             // Cut short, possibly before contacts that are new have any multipliers: a few sweeps from the
             // start are something to measure up to.
-            let few = Stop { tolerance: stop.tolerance, iterations: SWEEPS, budget: None, history: false };
+            let few = Stop { tolerance: stop.tolerance, iterations: SWEEPS, ..Stop::default() };
             let sweeps = self.sweeps.get_or_insert_with(|| super::make("pgs").ok());
             if let Some(sweeps) = sweeps {
                 let s = sweeps.solve(problem, Some(&out.gamma), &few)?;

@@ -1,6 +1,8 @@
 //! The first-order solvers against tiny dense versions of the published algorithms, written down again from
 //! the papers with a full matrix and without any of the shortcuts.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::common::{explicit, heap};
@@ -576,11 +578,14 @@ fn caps_histories_and_time() {
         let some = if name == "apgs" { s.history.iter().any(is_that) } else { is_that(last) };
         assert!(some, "{name}");
         assert!(last.objective < s.history[2].objective, "{name}");
-        let stop =
-            Stop { tolerance: 1e-12, iterations: usize::MAX, budget: Some(Duration::ZERO), history: false };
-        let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
-        assert_eq!(s.status, Status::Budget, "{name}");
-        assert!(s.iterations <= 2, "{name}: {}", s.iterations);
+        let (no_time, interrupt) = (Some(Duration::ZERO), Some(Arc::new(AtomicBool::new(true))));
+        for (budget, interrupt) in [(no_time, None), (None, interrupt)] {
+            let stop =
+                Stop { tolerance: 1e-12, iterations: usize::MAX, budget, interrupt, ..Stop::default() };
+            let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
+            assert_eq!(s.status, Status::Budget, "{name}");
+            assert!(s.iterations <= 2, "{name}: {}", s.iterations);
+        }
         // Without a history the same multipliers come out.
         let plain = Stop { tolerance: 0.0, iterations: 37, ..Stop::default() };
         let again = make(name).unwrap().solve(&problem, None, &plain).unwrap();

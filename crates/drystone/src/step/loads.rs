@@ -84,7 +84,7 @@ pub(super) fn solve(
     to: &mut Velocity,
 ) -> Result<(), Malformed> {
     let s = setup.settings;
-    let stop = Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, history: false };
+    let stop = Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, ..Stop::default() };
     let Velocity { assembler, stiffness, solver, loads, .. } = to;
     let solution = solver.solve(stiffness.posed(assembler), Some(&assembler.guess), &stop)?;
     (loads.gamma, loads.iterations) = (solution.gamma, solution.iterations);

@@ -154,7 +154,7 @@ fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solution, Malfo
 }
 
 fn stop(s: &Settings) -> Stop {
-    Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, history: false }
+    Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, ..Stop::default() }
 }
 
 /// The second problem of a step in which contacts give back a share of their compression; see

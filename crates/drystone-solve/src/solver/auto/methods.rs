@@ -117,7 +117,8 @@ impl Methods {
             let asked = Stop {
                 tolerance: aim(method, stage.polishes, problem, stop.tolerance),
                 iterations: stage.iterations.min(stop.iterations - used).min(most),
-                budget: stop.budget.map(|b| b.saturating_sub(begun.elapsed())),
+                budget: stop.time_left(begun),
+                interrupt: stop.interrupt.clone(),
                 history: stop.history,
             };
             if asked.iterations == 0 {

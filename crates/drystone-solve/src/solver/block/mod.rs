@@ -226,7 +226,7 @@ impl Solver for BlockSplitting {
                 out.status = Status::Diverged;
                 break;
             }
-            let spent = stop.budget.is_some_and(|b| begun.elapsed() >= b);
+            let spent = stop.is_late(begun);
             let grows = may_wedge && Growth::due(k);
             let end = k == stop.iterations || spent;
             if measure <= look_below || k >= look_at || end || grows || stop.history {

@@ -104,7 +104,7 @@ impl<'a> Watch<'a> {
             self.status = Status::Iterations;
             return true;
         }
-        if self.stop.budget.is_some_and(|b| self.begun.elapsed() >= b) && self.used > 0 {
+        if self.used > 0 && self.stop.is_late(self.begun) {
             self.status = Status::Budget;
             return true;
         }

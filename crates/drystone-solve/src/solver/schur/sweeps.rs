@@ -69,7 +69,7 @@ impl Island {
                     return (Status::Wedged, k);
                 }
             }
-            if stop.budget.is_some_and(|b| begun.elapsed() >= b) {
+            if stop.is_late(begun) {
                 return (Status::Budget, k);
             }
         }
