@@ -361,9 +361,8 @@ impl Body {
             Ok(c) if c.get().world.is(&self.world) => own.iter().find(|id| **id == c.get().id),
             Ok(_) => None,
             Err(_) => {
-                let wrong = |_| {
-                    argument(format!("a collider goes by itself or its number, got {}", shown(which)))
-                };
+                let wrong =
+                    |_| argument(format!("a collider goes by itself or its number, got {}", shown(which)));
                 let Whole(index) = which.extract().map_err(wrong)?;
                 own.get(index as usize)
             }

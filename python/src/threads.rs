@@ -120,13 +120,13 @@ pub fn beside_signals<R: Send>(
     let interrupt = Arc::new(AtomicBool::new(false));
     stop.interrupt = Some(Arc::clone(&interrupt));
     let (done, result) = mpsc::channel();
-    let mut raised = None;
-    let result = py.detach(|| {
+    let ended = py.detach(move || {
         thread::scope(|scope| {
             scope.spawn(move || {
                 // On a thread of the pool: this one would be one more than there are cores.
                 let _heard = done.send(with_threads(|| rayon::scope(|_| solve(stop))));
             });
+            let mut raised = None;
             loop {
                 match result.recv_timeout(LISTEN) {
                     Err(RecvTimeoutError::Timeout) if raised.is_none() => {
@@ -134,15 +134,10 @@ pub fn beside_signals<R: Send>(
                         interrupt.store(raised.is_some(), Ordering::Relaxed);
                     }
                     Err(RecvTimeoutError::Timeout) => {}
-                    // Without a result it panicked, which the scope passes on.
-                    ended => break ended.ok(),
+                    ended => break raised.map_or(ended.ok(), |raised| Some(Err(raised))),
                 }
             }
         })
     });
-    match (raised, result) {
-        (Some(raised), _) => Err(raised),
-        (None, Some(result)) => result,
-        (None, None) => unreachable!("the scope passes panics on"),
-    }
+    ended.expect("where it panicked, the scope has passed that on")
 }

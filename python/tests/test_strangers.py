@@ -308,7 +308,7 @@ def test_forces_that_no_step_can_take_wait_to_be_forgotten() -> None:
     [
         (lambda w: w[True], "a body goes by its row or its name, got True"),
         (lambda w: w[0].remove_collider("hull"), "a collider goes by itself or its number, got 'hull'"),
-        (lambda w: w.add_body(ds.box(1, 1, 1), mask=True), "mask"),
+        (lambda w: w.add_body(ds.box([1, 1, 1]), mask=True), "mask"),
         (lambda w: motor(w, {"sin": {"amplitude": 1, "frequency": 2}}), "there is no 'sin', did you mean 'sine'"),
         (lambda w: motor(w, {"ramp": {}, "sine": {}}), "it has one key"),
         (lambda w: motor(w, "fast"), "a function of time is a number or one of"),
