@@ -97,7 +97,7 @@ pub fn solve_all<'a>(
     let limit = if across.is_some() { plan.limit } else { usize::MAX };
     if let (0, Some(method)) = (limit, across) {
         let mut walk = Walk::new(posed, None, |_| true);
-        let ended = solve(&mut walk, method, *stop);
+        let ended = solve(posed, &mut walk, method, *stop);
         return Ok((walk, ended));
     }
     let (points, rows) = (posed.blocks.len(), posed.rows() - 3 * posed.blocks.len());
@@ -115,7 +115,7 @@ pub fn solve_all<'a>(
     }
     if let Some(method) = across.filter(|_| some[1] > 0.0) {
         let mut walk = Walk::new(posed, None, |a| !is_small(a));
-        ended.join(&solve(&mut walk, method, *stop));
+        ended.join(&solve(posed, &mut walk, method, *stop));
         if some[0] == 0.0 {
             return Ok((walk, ended));
         }

@@ -14,6 +14,7 @@
 //!
 //! How ranks talk is a [`Comm`]: MPI in `drystone-mpi`, threads in tests ([`threads`]).
 
+mod colours;
 pub mod comm;
 mod cut;
 mod domain;
@@ -30,6 +31,7 @@ mod reach;
 mod rows;
 mod run;
 mod step;
+mod sweeps;
 pub mod threads;
 mod touch;
 mod walk;

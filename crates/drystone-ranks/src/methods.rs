@@ -1,14 +1,22 @@
-//! The methods that walk over ranks: `pgj`, `apgd` and `bb`, as `drystone-solve` has them, in double
-//! precision.
+//! The methods that work across ranks: `apgs`, `pgj`, `apgd` and `bb`, as `drystone-solve` has them, in
+//! double precision.
 
 use drystone_solve::FrictionLaw;
 use drystone_solve::solver::{Solver, Spec, Status, make};
 
+use crate::colours::seed;
+use crate::posed::Posed;
+use crate::sweeps::sweep;
 use crate::walk::{Trial, Walk};
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Method {
+    /// Gauss-Seidel sweeps, and `apgd` from where they have come to, or where they cannot work.
+    Sweeps {
+        /// Whether with momentum \[Nesterov1983\].
+        accelerated: bool,
+    },
     /// Accelerated projected gradient descent \[Mazhar2015\].
     Apgd,
     /// The spectral projected gradient method \[Birgin2000\]: how many values of the objective it looks back
@@ -30,7 +38,7 @@ impl Method {
     /// What works across ranks; None for all other solvers and parameters.
     fn of(spec: &Spec) -> Result<Option<Self>, String> {
         let known: &[&str] = match spec.name.as_str() {
-            "auto" | "apgd" => &[],
+            "auto" | "apgs" | "apgd" => &[],
             "bb" => &["memory"],
             "pgj" => &["omega", "lambda"],
             _ => return Ok(None),
@@ -44,7 +52,8 @@ impl Method {
         Ok(Some(match spec.name.as_str() {
             "bb" => Method::Bb { memory: number("memory", 10.0, 1000.0)? as usize },
             "pgj" => Method::Pgj { omega: number("omega", 0.2, 2.0)?, lambda: number("lambda", 1.0, 1.0)? },
-            _ => Method::Apgd,
+            "apgd" => Method::Apgd,
+            _ => Method::Sweeps { accelerated: true },
         }))
     }
 }
@@ -67,14 +76,15 @@ pub struct Plan {
 const LARGE: usize = 8192;
 
 impl Plan {
-    /// Reads a solver with its parameters. `auto` solves small islands as anywhere and large ones by `apgd`;
+    /// Reads a solver with its parameters. `auto` solves small islands as anywhere and large ones by `apgs`;
     /// what does not work across ranks has every island solved by one of them, and so has the exact law.
     pub fn parse(text: &str, law: FrictionLaw) -> Result<Self, String> {
         let spec = Spec::parse(text).map_err(|e| e.to_string())?;
         let auto = spec.name == "auto";
         let method = Method::of(&spec)?;
         let across = method.filter(|_| law == FrictionLaw::Ccp);
-        let corrects = method.map(|_| Method::Apgd);
+        // As in one process, whatever solves for velocities: sweeps part neighbours first.
+        let corrects = method.map(|_| Method::Sweeps { accelerated: false });
         let limit = if auto { LARGE } else { 0 };
         let is_known = auto || across.is_none();
         let solver = if is_known { Some(make(text).map_err(|e| e.to_string())?) } else { None };
@@ -121,6 +131,8 @@ const LET_DOWN: f64 = 0.98;
 const DECREASE: f64 = 1e-4;
 /// The step of `bb` stays within these factors of its first one.
 const STEPS: [f64; 2] = [1e-10, 1e10];
+/// What rounding may do to an objective, as a share of it.
+const ROUNDING: f64 = 1e-13;
 /// Multiplications between two looks at which iterate is the best.
 const LOOK: usize = 16;
 
@@ -164,8 +176,8 @@ impl Watch {
     }
 }
 
-/// Solves the problem of a walk.
-pub fn solve(walk: &mut Walk, method: Method, stop: Stop) -> Ended {
+/// Solves the problem of a walk, which is a posed one or a part of it.
+pub fn solve(posed: &Posed, walk: &mut Walk, method: Method, stop: Stop) -> Ended {
     let residual = walk.residual();
     walk.keep();
     let start = walk.objective();
@@ -181,8 +193,32 @@ pub fn solve(walk: &mut Walk, method: Method, stop: Stop) -> Ended {
     if stop.tolerance > 0.0 && residual <= stop.tolerance {
         return ended(Status::Converged, &watch, 1.0, residual);
     }
+    let sweeps = if let Method::Sweeps { accelerated } = method {
+        let key = |i| posed.point_key(posed.staged.order[walk.block(i)] as usize);
+        let seeds: Vec<u64> = (0..walk.touches.len()).map(|i| seed(&key(i))).collect();
+        sweep(walk, &seeds, &stop, accelerated)
+    } else {
+        None
+    };
+    if let Some(used) = sweeps {
+        watch.used = used;
+        let residual = walk.residual();
+        if stop.tolerance > 0.0 && residual <= stop.tolerance {
+            return ended(Status::Converged, &watch, 1.0, residual);
+        }
+        if watch.is_spent() {
+            // The last of them, unless they have led astray.
+            if !(walk.objective() <= watch.start + ROUNDING * watch.start.abs()) {
+                walk.finish(true);
+            }
+            let residual = walk.residual();
+            return ended(Status::Iterations, &watch, 1.0, residual);
+        }
+        walk.keep();
+        (watch.best, watch.start) = (residual, walk.objective());
+    }
     let (status, omega) = match method {
-        Method::Apgd => (apgd(walk, &mut watch), 1.0),
+        Method::Apgd | Method::Sweeps { .. } => (apgd(walk, &mut watch), 1.0),
         Method::Bb { memory } => (bb(walk, &mut watch, memory), 1.0),
         Method::Pgj { omega, lambda } => pgj(walk, &mut watch, omega, lambda),
     };

@@ -79,15 +79,31 @@ impl Touch {
         f64::from(u8::from(self.bias.x - self.mu * across < -1e-12 * (1.0 + self.bias.x.abs())))
     }
 
+    /// The velocities of its bodies, among those of all.
+    #[inline(always)]
+    pub fn ends(&self, v: &[[DVec3; 2]]) -> [[DVec3; 2]; 2] {
+        [v[self.a as usize], if self.b == NOBODY { [DVec3::ZERO; 2] } else { v[self.b as usize] }]
+    }
+
+    /// Dᵀv + b of the velocities of its bodies.
+    #[inline(always)]
+    pub fn between(&self, [a, b]: &[[DVec3; 2]; 2]) -> DVec3 {
+        let mut u = a[0] + a[1].cross(self.arms[0]);
+        if self.b != NOBODY {
+            u -= b[0] + b[1].cross(self.arms[1]);
+        }
+        DVec3::new(self.frame[0].dot(u), self.frame[1].dot(u), self.frame[2].dot(u)) + self.bias
+    }
+
     /// Dᵀv + b of velocities of all bodies.
     #[inline(always)]
     pub fn relative(&self, v: &[[DVec3; 2]]) -> DVec3 {
-        let [linear, turn] = v[self.a as usize];
-        let mut u = linear + turn.cross(self.arms[0]);
-        if self.b != NOBODY {
-            let [linear, turn] = v[self.b as usize];
-            u -= linear + turn.cross(self.arms[1]);
-        }
-        DVec3::new(self.frame[0].dot(u), self.frame[1].dot(u), self.frame[2].dot(u)) + self.bias
+        self.between(&self.ends(v))
+    }
+
+    /// The natural-map residual of γ at velocity u, m/s.
+    #[inline(always)]
+    pub fn residual(&self, gamma: DVec3, u: DVec3) -> f64 {
+        (gamma - project(self.mu, gamma - self.eta * u)).length() * self.g
     }
 }

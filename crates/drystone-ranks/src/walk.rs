@@ -61,9 +61,9 @@ struct Mover {
 
 /// What does not change of a body.
 #[derive(Clone, Copy)]
-struct Mass {
-    inv_mass: f64,
-    inv_inertia: [f64; 6],
+pub struct Mass {
+    pub inv_mass: f64,
+    pub inv_inertia: [f64; 6],
     free: Twist,
 }
 
@@ -136,8 +136,9 @@ impl Mass {
         [self.free[0] + linear, self.free[1] + turn]
     }
 
+    /// What an impulse does to its velocity.
     #[inline(always)]
-    fn change(&self, impulse: &Twist) -> Twist {
+    pub fn change(&self, impulse: &Twist) -> Twist {
         [self.inv_mass * impulse[0], symmetric(&self.inv_inertia, impulse[1])]
     }
 }
@@ -237,6 +238,42 @@ impl<'a> Walk<'a> {
         };
         out.refresh();
         out
+    }
+
+    pub fn comm(&self) -> &'a dyn Comm {
+        self.comm
+    }
+
+    pub fn movers(&self) -> &'a Movers {
+        self.movers
+    }
+
+    pub fn masses(&self) -> &[Mass] {
+        &self.masses
+    }
+
+    /// The block of the problem that contact `i` has.
+    pub fn block(&self, i: usize) -> usize {
+        self.blocks[i] as usize
+    }
+
+    /// The multiplier of contact `i`.
+    pub fn gamma(&self, i: usize) -> DVec3 {
+        self.runs[i / RUN].gamma[self.now][i % RUN]
+    }
+
+    /// The velocities of γ, by body.
+    pub fn now(&self) -> Vec<Twist> {
+        self.bodies.iter().map(|body| body.v[self.now]).collect()
+    }
+
+    /// Takes these multipliers of contacts for γ, and velocities from them.
+    pub fn take(&mut self, gamma: &[(u32, DVec3)]) {
+        let now = self.now;
+        for (i, x) in gamma {
+            self.runs[*i as usize / RUN].gamma[now][*i as usize % RUN] = *x;
+        }
+        self.refresh();
     }
 
     /// Sums over all ranks.
@@ -456,7 +493,7 @@ impl<'a> Walk<'a> {
 
     /// Multipliers of contact `i`, and its velocity u = Dᵀv + b + Cγ, after [`Walk::prepare`].
     pub fn look(&self, i: usize) -> [DVec3; 2] {
-        let (t, gamma) = (&self.touches[i], self.runs[i / RUN].gamma[self.now][i % RUN]);
+        let (t, gamma) = (&self.touches[i], self.gamma(i));
         [gamma, t.relative(&self.at_y) + t.give(gamma)]
     }
 
@@ -475,7 +512,7 @@ impl<'a> Walk<'a> {
             for (k, t) in touches.iter().enumerate() {
                 let gamma = x.gamma[now][k];
                 let u = t.relative(at_y) + t.give(gamma);
-                let e = (gamma - project(t.mu, gamma - t.eta * u)).length() * t.g;
+                let e = t.residual(gamma, u);
                 largest = if e.is_finite() { largest.max(e) } else { f64::INFINITY };
             }
             largest
@@ -507,7 +544,7 @@ impl<'a> Walk<'a> {
     /// Writes γ where its blocks have their rows in the problem.
     pub fn write_rows(&self, to: &mut [f64]) {
         for (i, block) in self.blocks.iter().enumerate() {
-            let gamma = self.runs[i / RUN].gamma[self.now][i % RUN];
+            let gamma = self.gamma(i);
             gamma.write_to_slice(&mut to[3 * *block as usize..]);
         }
         let points = to.len() - self.joints.of_problem();

@@ -95,7 +95,7 @@ fn told(r: &StepReport) -> (u64, usize, usize, usize, usize, [u64; 6]) {
 
 #[test]
 fn spheres_that_fall_and_settle() {
-    for (solver, steps) in [("apgd", 60), ("bb", 30), ("pgj", 20), ("auto", 60), ("nncg", 30)] {
+    for (solver, steps) in [("apgs", 60), ("apgd", 60), ("bb", 30), ("pgj", 20), ("auto", 60), ("nncg", 30)] {
         let make = || world(180, Kind::Spheres, solver);
         let one = run(1, steps, make);
         assert!(one.reports.iter().any(|r| r.contacts > 30), "they have come to touch");
@@ -137,13 +137,48 @@ fn corrections_that_choose_ghosts_anew() {
 
 #[test]
 fn bodies_of_all_shapes() {
-    let make = || world(60, Kind::Mixed, "apgd");
-    let one = run(1, 60, make);
-    assert!(one.reports.iter().any(|r| r.contacts > 60), "they have come to touch");
-    for size in [2, 4] {
-        let many = run(size, 60, make);
-        assert_eq!(many.world.state(), one.world.state(), "{size} ranks");
+    for solver in ["apgs", "apgd"] {
+        let make = || world(60, Kind::Mixed, solver);
+        let one = run(1, 60, make);
+        assert!(one.reports.iter().any(|r| r.contacts > 60), "they have come to touch");
+        for size in [2, 4] {
+            let many = run(size, 60, make);
+            assert_eq!(many.world.state(), one.world.state(), "{solver} on {size} ranks");
+        }
     }
+}
+
+/// Sweeps solve what gradients solve, in fewer iterations; a body of more contacts than there are colours
+/// leaves that to gradients.
+#[test]
+fn sweeps_take_fewer_iterations() {
+    let taken = |solver: &str| {
+        let out = run(3, 90, || world(180, Kind::Spheres, solver));
+        assert!(out.reports.iter().all(|r| r.status == Status::Converged), "{solver}");
+        let last = &out.reports[60..];
+        last.iter().map(|r| r.iterations).sum::<usize>()
+    };
+    let (sweeps, gradients) = (taken("apgs"), taken("apgd"));
+    assert!(2 * sweeps < gradients, "{sweeps} sweeps, {gradients} multiplications");
+    // Small balls on a large one, which is one body for all of them.
+    let crowd = |solver: &str| {
+        let mut world = world(0, Kind::Spheres, solver);
+        let large = BodyDef::solid(Shape::Sphere { radius: 0.5 }, 1000.0).at(DVec3::Z * 0.5).friction(0.4);
+        world.add_body(large).unwrap();
+        for i in 0..100 {
+            let (height, turn) = (1.0 - 0.008 * f64::from(i), 2.4 * f64::from(i));
+            let out = (1.0 - height * height).max(0.0).sqrt();
+            let place = DVec3::new(out * turn.cos(), out * turn.sin(), height) * 0.5199 + DVec3::Z * 0.5;
+            let small = BodyDef::solid(Shape::Sphere { radius: 0.02 }, 1000.0).at(place).friction(0.4);
+            world.add_body(small).unwrap();
+        }
+        world
+    };
+    let crowded = |solver: &str| run(2, 3, || crowd(solver));
+    let (sweeps, gradients) = (crowded("apgs"), crowded("apgd"));
+    assert!(sweeps.reports[0].contacts > 64, "{}", sweeps.reports[0].contacts);
+    assert_eq!(sweeps.reports[0].iterations, gradients.reports[0].iterations);
+    assert!(sweeps.reports.iter().all(|r| r.status == Status::Converged));
 }
 
 #[test]
