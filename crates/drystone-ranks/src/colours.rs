@@ -4,7 +4,7 @@
 //! of its bodies, takes the first colour that neither body has yet \[Luby1986; JonesPlassmann1993\]. What it
 //! draws follows from where it stands in the global order, so that colours do not depend on who owns what.
 
-use crate::comm::{Comm, Neighbour};
+use crate::comm::Comm;
 use crate::domain::Movers;
 use crate::island_problem::PointKey;
 use crate::touch::NOBODY;
@@ -56,22 +56,15 @@ fn whole([low, high]: [f64; 2]) -> u64 {
 /// bodies have all colours already.
 pub fn colours(comm: &dyn Comm, movers: &Movers, pairs: &[[u32; 2]], seeds: &[u64]) -> Option<Colours> {
     let own = movers.own;
-    let some = |x: &Neighbour| {
-        let [sends, receives] = [x.sends, x.receives].map(|n| n / 6 * NUMBERS);
-        Neighbour { sends, receives, ..x.clone() }
-    };
-    let neighbours: Vec<Neighbour> = movers.neighbours.iter().map(some).collect();
-    let mut heard = vec![0.0; NUMBERS * movers.receives.len()];
+    let mut told = vec![[0.0; NUMBERS]; movers.slots.len()];
     let mut tell = |best: &mut [f64], masks: &mut [u64]| {
-        let told = |k: &u32| {
-            let [low, high] = halves(masks[*k as usize]);
-            [best[*k as usize], low, high]
-        };
-        let send: Vec<f64> = movers.sends.iter().flat_map(told).collect();
-        comm.exchange(&neighbours, &send, &mut heard, &mut || {});
-        for (k, x) in movers.receives.iter().zip(heard.chunks(NUMBERS)) {
-            best[*k as usize] = x[0];
-            masks[*k as usize] = whole([x[1], x[2]]);
+        for (told, (best, mask)) in told.iter_mut().zip(best.iter().zip(masks.iter())) {
+            let [low, high] = halves(*mask);
+            *told = [*best, low, high];
+        }
+        movers.tell(comm, &mut told);
+        for (k, [number, low, high]) in told.iter().enumerate().skip(own) {
+            (best[k], masks[k]) = (*number, whole([*low, *high]));
         }
     };
     let ends = |pair: &[u32; 2]| pair.map(|k| k as usize).into_iter().filter(|k| *k != NOBODY as usize);

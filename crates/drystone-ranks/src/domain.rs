@@ -60,6 +60,23 @@ pub struct Movers {
     pub receives: Vec<u32>,
 }
 
+impl Movers {
+    /// Tells neighbours some numbers of all own bodies that they have copies of, by mover, and takes theirs.
+    pub fn tell<const N: usize>(&self, comm: &dyn Comm, of: &mut [[f64; N]]) {
+        let some = |x: &Neighbour| {
+            let [sends, receives] = [x.sends, x.receives].map(|n| n / 6 * N);
+            Neighbour { sends, receives, ..x.clone() }
+        };
+        let neighbours: Vec<Neighbour> = self.neighbours.iter().map(some).collect();
+        let send: Vec<f64> = self.sends.iter().flat_map(|k| of[*k as usize]).collect();
+        let mut heard = vec![0.0; N * self.receives.len()];
+        comm.exchange(&neighbours, &send, &mut heard, &mut || {});
+        for (k, x) in self.receives.iter().zip(heard.chunks(N)) {
+            of[*k as usize].copy_from_slice(x);
+        }
+    }
+}
+
 impl Domain {
     /// Spreads a world over the ranks; every one of them is given all of it.
     pub fn new(comm: &dyn Comm, mut whole: World) -> Result<Self, RanksError> {
@@ -126,8 +143,13 @@ impl Domain {
     }
 
     /// Whether some own body of some rank may meet a body that its rank has no copy of, in a step at
-    /// velocities `v` and with contacts looked for `more` further, m.
-    pub fn is_short(&self, comm: &dyn Comm, v: &[[f64; 6]], more: f64) -> bool {
+    /// velocities `v` and with contacts looked for `more` further, m, by slot of the part.
+    pub fn is_short(
+        &self,
+        comm: &dyn Comm,
+        v: impl Fn(usize) -> [f64; 6],
+        more: impl Fn(usize) -> f64,
+    ) -> bool {
         if comm.size() == 1 {
             return false;
         }
@@ -136,12 +158,19 @@ impl Domain {
         let short = slots.iter().any(|slot| {
             let k = *slot as usize;
             let (x, room) = &self.chosen[k];
+            let reach = self.reach.of(self.part.bodies[k], &v(k)) + more(k);
             // Turned round, so that no number counts as short.
-            !(state.position[k].distance(*x) + self.reach.of(self.part.bodies[k], &v[k]) + more <= *room)
+            !(state.position[k].distance(*x) + reach <= *room)
         });
         let mut any = [f64::from(u8::from(short))];
         comm.most(&mut any);
         any[0] > 0.0
+    }
+
+    /// What gravity adds to the ways that skins are chosen by, m.
+    pub fn falls(&self) -> f64 {
+        let s = self.whole.settings();
+        4.0 * s.gravity.length() * s.h * s.h
     }
 
     /// A step is over.

@@ -6,17 +6,12 @@
 //! same whoever found them. What is not small is for all ranks together (`walk.rs`), if the solver works
 //! across ranks.
 
-use std::collections::HashMap;
-
-use drystone_solve::disjoint::DisjointSets;
-
-use crate::comm::{Comm, Neighbour};
+use crate::comm::Comm;
 use crate::domain::Movers;
 use crate::island_problem::{IslandProblem, JointRow, Member, PointRows, STATES, badness};
-use crate::message::{Reader, Writer};
+use crate::labels::Labels;
 use crate::methods::{Ended, Method, Plan, Stop, solve};
 use crate::posed::Posed;
-use crate::touch::NOBODY;
 use crate::walk::Walk;
 
 /// In place of the rank that solves an island: all of them together.
@@ -25,64 +20,22 @@ const ACROSS: u32 = u32::MAX;
 /// By mover: the rank that solves its island. `orders` are the movers' places in the global order, `pairs`
 /// what contacts and rows connect; an island of at least `limit` of those is solved by all.
 fn leaders(comm: &dyn Comm, movers: &Movers, orders: &[u32], pairs: &[[u32; 2]], limit: usize) -> Vec<u32> {
-    let (n, size) = (movers.slots.len(), comm.size() as f64);
-    let mut sets = DisjointSets::new(n);
-    pairs.iter().filter(|[_, b]| *b != NOBODY).for_each(|[a, b]| sets.join(*a, *b));
-    let root: Vec<usize> = (0..n as u32).map(|k| sets.root(k) as usize).collect();
-    // By root: the first body of the island and its owner, as one number. Each rank knows its part; the
-    // smallest travels along the borders.
-    let mut first = vec![f64::INFINITY; n];
-    for k in 0..movers.own {
-        first[root[k]] = first[root[k]].min(f64::from(orders[k]) * size + comm.rank() as f64);
-    }
-    let single = |x: &Neighbour| Neighbour { sends: x.sends / 6, receives: x.receives / 6, ..x.clone() };
-    let neighbours: Vec<Neighbour> = movers.neighbours.iter().map(single).collect();
-    let mut heard = vec![f64::INFINITY; movers.receives.len()];
-    while comm.size() > 1 {
-        let told: Vec<f64> = movers.sends.iter().map(|k| first[root[*k as usize]]).collect();
-        comm.exchange(&neighbours, &told, &mut heard, &mut || {});
-        let mut changed = [0.0];
-        for (k, x) in movers.receives.iter().zip(&heard) {
-            let mine = &mut first[root[*k as usize]];
-            if x < mine {
-                (*mine, changed[0]) = (*x, 1.0);
-            }
-        }
-        comm.most(&mut changed);
-        if changed[0] == 0.0 {
-            break;
-        }
-    }
+    let labels = Labels::new(comm, movers, orders, pairs.iter().copied());
+    let size = comm.size() as f64;
     // How many blocks an island has; each is its first body's owner's to count.
-    let mut blocks = vec![0u64; n];
-    let mut crosses = vec![false; n];
-    for [a, b] in pairs {
-        let (k, ghost) = (root[*a as usize], |body: u32| body != NOBODY && body as usize >= movers.own);
-        blocks[k] += u64::from(!ghost(*a));
-        crosses[k] |= ghost(*a) || ghost(*b);
+    let mut blocks = vec![[0.0]; movers.slots.len()];
+    let mut some = vec![false; movers.slots.len()];
+    for [a, _] in pairs {
+        let root = labels.root[*a as usize] as usize;
+        blocks[root][0] += f64::from(u8::from((*a as usize) < movers.own));
+        some[root] = true;
     }
-    let mut to = Writer::default();
-    for k in (0..n).filter(|k| crosses[*k]) {
-        to.word(first[k].to_bits());
-        to.word(blocks[k]);
-    }
-    let mut total: HashMap<u64, u64> = HashMap::new();
-    if comm.size() > 1 {
-        for letter in comm.swap(vec![to.0; comm.size()]) {
-            let mut from = Reader(&letter);
-            while !from.is_empty() {
-                let (island, count) = (from.word(), from.word());
-                *total.entry(island).or_default() += count;
-            }
-        }
-    }
-    let leader = |k: usize| {
-        let count = if crosses[k] { total[&first[k].to_bits()] } else { blocks[k] };
-        if count >= limit as u64 { ACROSS } else { (first[k] % size) as u32 }
+    labels.join(comm, &mut blocks, 0.0, |a, b| a + b);
+    let leader = |root: usize| {
+        let is_large = !some[root] || blocks[root][0] >= limit as f64;
+        if is_large { ACROSS } else { (labels.first[root] % size) as u32 }
     };
-    let by_root: Vec<u32> =
-        (0..n).map(|k| if blocks[k] > 0 || crosses[k] { leader(k) } else { ACROSS }).collect();
-    root.iter().map(|k| by_root[*k]).collect()
+    labels.root.iter().map(|root| leader(*root as usize)).collect()
 }
 
 /// Solves the posed problem, islands of it by single ranks as planned and the rest `across` all; the walk is

@@ -16,6 +16,7 @@
 
 mod colours;
 pub mod comm;
+mod correct;
 mod cut;
 mod domain;
 pub mod exact;
@@ -24,6 +25,7 @@ mod flow;
 mod island_problem;
 mod islands;
 mod judge;
+mod labels;
 mod message;
 mod methods;
 mod posed;

@@ -7,6 +7,7 @@ use drystone::solve::solver::Status;
 use drystone::{Contact, Integrator, Stage, StepError, StepReport};
 
 use crate::comm::Comm;
+use crate::correct::correct;
 use crate::domain::Domain;
 use crate::exact::Exact;
 use crate::islands::solve_all;
@@ -15,11 +16,6 @@ use crate::methods::{Ended, Plan, Stop};
 use crate::posed::Posed;
 use crate::run::RanksError;
 
-/// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along
-/// a stack.
-const AHEAD: f64 = 4.0;
-/// The same of joints, which have levers.
-const LEVERS: f64 = 16.0;
 /// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken
 /// in halves.
 const RESOLVED: f64 = drystone::grains::RESOLVED;
@@ -54,36 +50,20 @@ struct Seen {
     mean: f64,
 }
 
-/// What became of positions.
-struct Corrected {
-    rounds: usize,
-    unresolved: bool,
-}
-
 /// Whether any rank says so.
-fn any(comm: &dyn Comm, here: bool) -> bool {
+pub fn any(comm: &dyn Comm, here: bool) -> bool {
     let mut flag = [f64::from(u8::from(here))];
     comm.most(&mut flag);
     flag[0] > 0.0
 }
 
-/// Makes sure that all contacts of own bodies at velocities `v` (empty: at rest), `more` further than the
-/// envelope, m, are found here. True if bodies have changed places for that.
-fn cover(
-    comm: &dyn Comm,
-    domain: &mut Domain,
-    v: &[[f64; 6]],
-    more: f64,
-    seconds: f64,
-) -> Result<bool, RanksError> {
-    let resting = vec![[0.0; 6]; if v.is_empty() { domain.part.bodies.len() } else { 0 }];
-    if !domain.is_short(comm, if v.is_empty() { &resting[..] } else { v }, more) {
+/// Makes sure that all contacts of own bodies at velocities `v` are found here. True if bodies have changed
+/// places for that.
+fn cover(comm: &dyn Comm, domain: &mut Domain, v: &[[f64; 6]], seconds: f64) -> Result<bool, RanksError> {
+    if !domain.is_short(comm, |slot| v[slot], |_| 0.0) {
         return Ok(false);
     }
-    let s = domain.whole.settings();
-    // What gravity adds to the velocities that skins are chosen by.
-    let falls = 4.0 * s.gravity.length() * s.h * s.h;
-    domain.rebuild(comm, more + falls, seconds)?;
+    domain.rebuild(comm, domain.falls(), seconds)?;
     Ok(true)
 }
 
@@ -98,9 +78,9 @@ pub fn attempt(
     let mut clock = Clock { last: Instant::now(), spans: [Duration::ZERO; 7] };
     let number = domain.part.world.state().step + 1;
     let v = predict(comm, domain, number)?;
-    if cover(comm, domain, &v, 0.0, seconds)? {
+    if cover(comm, domain, &v, seconds)? {
         let v = predict(comm, domain, number)?;
-        if domain.is_short(comm, &v, 0.0) {
+        if domain.is_short(comm, |slot| v[slot], |_| 0.0) {
             // With what the fastest body needs, which is enough for all.
             let more = largest_way(comm, domain, &v);
             domain.rebuild(comm, more, 0.0)?;
@@ -203,12 +183,12 @@ fn look(comm: &dyn Comm, domain: &Domain) -> Seen {
 }
 
 /// The size of a contact, m.
-fn size(domain: &Domain, c: &Contact) -> f64 {
+pub fn size(domain: &Domain, c: &Contact) -> f64 {
     domain.part.world.model().pair_size(c.key.colliders[0], c.key.colliders[1])
 }
 
 /// Whether the step has made two bodies overlap that it should have kept apart.
-fn is_unresolved(domain: &Domain, gaps: &[Contact]) -> bool {
+pub fn is_unresolved(domain: &Domain, gaps: &[Contact]) -> bool {
     let before = domain.part.world.contacts();
     gaps.iter().any(|c| {
         let size = size(domain, c);
@@ -221,108 +201,6 @@ fn is_unresolved(domain: &Domain, gaps: &[Contact]) -> bool {
         let gap = same.map(|b| b.gap).fold(f64::INFINITY, f64::min);
         c.gap < gap - 0.5 * RESOLVED * size
     })
-}
-
-/// Removes overlaps of where bodies have come to: see `stabilise.rs` of drystone, which this follows for one
-/// island that is everywhere.
-fn correct(
-    comm: &dyn Comm,
-    domain: &mut Domain,
-    plan: &mut Plan,
-    last: bool,
-) -> Result<Corrected, RanksError> {
-    let mut out = Corrected { rounds: 0, unresolved: false };
-    let Some(how) = domain.part.world.removal() else { return Ok(out) };
-    let share = how.reach / how.rounds as f64;
-    let envelope = domain.part.world.envelope();
-    let mut more = 0.0;
-    let mut gaps = Vec::new();
-    loop {
-        find(comm, domain, more, &mut gaps)?;
-        let mut most = [0.0f64, 0.0, f64::NEG_INFINITY, 0.0];
-        for c in &gaps {
-            let size = size(domain, c);
-            most[0] = most[0].max(-c.gap / size);
-            most[1] = most[1].max((-c.gap).min(share * size));
-            most[2] = most[2].max(-size);
-        }
-        most[3] = f64::from(u8::from(out.rounds == 0 && !last && is_unresolved(domain, &gaps)));
-        let joints = domain.part.world.stage_joint_errors(share);
-        // What is solved to, and the sizes that errors are measured by, are smaller for joints.
-        let [own, fine] = [joints.smallest, joints.finest];
-        let urgent = joints.urgency * joints.worst;
-        let [a, b, c, d] = most;
-        let mut most = [a, b, c, d, joints.worst, urgent, LEVERS * joints.furthest, -own, -fine];
-        comm.most(&mut most);
-        let [contacts, deepest, size, unresolved, joints, urgent, levers, own, fine] = most;
-        let (worst, smallest, finest) = (contacts.max(joints), -size.max(own), -size.max(fine));
-        if unresolved > 0.0 {
-            out.unresolved = true;
-            return Ok(out);
-        }
-        let enough = if out.rounds == 0 { how.tolerance } else { how.accept };
-        if contacts.max(urgent) <= enough || out.rounds == how.rounds {
-            return Ok(out);
-        }
-        let ahead = (AHEAD * deepest).max(levers);
-        if ahead > envelope.base && ahead > more {
-            more = ahead;
-            find(comm, domain, more, &mut gaps)?;
-        }
-        domain.part.world.stage_pose_gaps(&gaps, share);
-        let posed = Posed::new(comm, domain, &gaps, false);
-        let stop = Stop { tolerance: 0.25 * how.tolerance * finest, iterations: how.iterations };
-        let step = domain.part.world.state().step + 1;
-        let solved = solve_all(&posed, plan, plan.corrects, &stop);
-        let (walk, ended) = solved.map_err(|text| RanksError::Step(StepError::NonFinite { step, text }))?;
-        if ended.status == Status::Diverged {
-            let text = "the position problem diverged".into();
-            return Err(RanksError::Step(StepError::NonFinite { step, text }));
-        }
-        let mut moved = walk.velocities(&vec![[0.0; 6]; domain.part.bodies.len()]);
-        drop((walk, posed));
-        out.rounds += 1;
-        let (way, taken) = shares(comm, domain, &moved, envelope.base + more, envelope.share);
-        if taken != 1.0 {
-            moved.iter_mut().flatten().for_each(|x| *x *= taken);
-        }
-        domain.part.world.stage_shift(&moved);
-        // What the tangent leaves is of second order in the way.
-        let done = ended.status == Status::Converged
-            && taken == 1.0
-            && worst <= share
-            && way * way <= 0.25 * how.accept * smallest * smallest;
-        if done {
-            return Ok(out);
-        }
-    }
-}
-
-/// All contacts of own bodies where they are.
-fn find(comm: &dyn Comm, domain: &mut Domain, more: f64, gaps: &mut Vec<Contact>) -> Result<(), RanksError> {
-    cover(comm, domain, &[], more, 0.0)?;
-    let own = std::mem::take(&mut domain.own);
-    domain.part.world.stage_gaps(more, |[a, b]| own[a as usize] || own[b as usize], gaps);
-    domain.own = own;
-    Ok(())
-}
-
-/// The furthest that a point of a body would move, m, and the share of the correction that is taken: nobody
-/// moves by more than half of the distance up to which its contacts were looked for.
-fn shares(comm: &dyn Comm, domain: &Domain, moved: &[[f64; 6]], base: f64, share: f64) -> (f64, f64) {
-    // The largest way, and the largest of ways over what is allowed.
-    let mut most = [0.0f64, 1.0];
-    let model = domain.part.world.model();
-    for c in model.colliders.iter().filter(|c| domain.own[c.body as usize]) {
-        let d = &moved[c.body as usize];
-        let length = |k: usize| (d[k] * d[k] + d[k + 1] * d[k + 1] + d[k + 2] * d[k + 2]).sqrt();
-        let way = length(0) + c.radius * length(3);
-        let reach = base + share * c.shape.inner_radius();
-        most[0] = most[0].max(way);
-        most[1] = most[1].max(way / (0.5 * reach));
-    }
-    comm.most(&mut most);
-    (most[0], if most[1] > 1.0 { 1.0 / most[1] } else { 1.0 })
 }
 
 fn report(

@@ -39,16 +39,30 @@ const SHARE: f64 = 0.9;
 /// Rounds that are worth a try.
 const ROUNDS: usize = 40;
 
-/// A contact on its way.
+/// A contact on its way: what a sweep reads and writes of it.
 #[derive(Clone, Copy)]
 struct Point {
-    touch: Touch,
+    /// Places among the movers.
+    ends: [u32; 2],
+    /// Which of the walk's contacts it is.
+    index: u32,
+    /// Its normal and the first axis across.
+    axes: [DVec3; 2],
+    arms: [DVec3; 2],
+    /// Along the normal, m/s.
+    bias: f64,
+    mu: f64,
     /// 1/g_n and 1/g_t, kg; none where nothing can move.
     step: [f64; 2],
-    /// Which of the walk's it is.
-    index: u32,
     /// γ, and γ before the last sweep, N s.
     gamma: [DVec3; 2],
+}
+
+/// What few problems have: velocities across the normal, m/s, and compliances, (m/s)/(N s).
+#[derive(Clone, Copy)]
+struct Extra {
+    drift: [f64; 2],
+    soft: [f64; 2],
 }
 
 /// A body in one line of a cache: its velocity, and what an impulse does to it.
@@ -118,7 +132,11 @@ struct Sweeps<'a> {
     comm: &'a dyn Comm,
     movers: &'a Movers,
     masses: &'a [Mass],
+    /// The walk's contacts.
+    touches: &'a [Touch],
     points: Vec<Point>,
+    /// By index of the walk's contacts; empty if there is nothing in it.
+    extra: Vec<Extra>,
     classes: Vec<Class>,
     /// By mover.
     bodies: Vec<Body>,
@@ -132,7 +150,14 @@ struct Sweeps<'a> {
 
 /// What a pass does to a contact, at velocities `v`: its multiplier, and what came of that.
 trait Visit: Sync {
-    fn visit(&self, point: &mut Point, v: &[Twist; 2], seen: &mut Seen) -> DVec3;
+    fn visit(&self, point: &mut Point, at: &At, seen: &mut Seen) -> DVec3;
+}
+
+/// Where a contact is visited: velocities of its bodies, and what else is known of it.
+struct At<'a> {
+    v: [Twist; 2],
+    extra: Option<&'a Extra>,
+    touch: &'a Touch,
 }
 
 /// g_n and g_t of a contact: no direction has more of its own block than the metric has.
@@ -176,22 +201,43 @@ fn project(mu: f64, kappa: f64, d: DVec3) -> DVec3 {
 }
 
 impl Point {
-    /// The multiplier that solves it alone, from `y` on, at velocities `v` of its bodies.
+    /// Its axes across.
     #[inline(always)]
-    fn solved(&self, y: DVec3, v: &[Twist; 2]) -> DVec3 {
+    fn across(&self) -> [DVec3; 2] {
+        [self.axes[1], self.axes[0].cross(self.axes[1])]
+    }
+
+    /// The multiplier that solves it alone, from `y` on.
+    #[inline(always)]
+    fn solved(&self, y: DVec3, at: &At) -> DVec3 {
         let [n, t] = self.step;
         if n == 0.0 {
             return y;
         }
-        let u = self.touch.between(v) + self.touch.give(y);
-        project(self.touch.mu, n / t, DVec3::new(y.x - n * u.x, y.y - t * u.y, y.z - t * u.z))
+        let [a, b] = &at.v;
+        let w = (a[0] + a[1].cross(self.arms[0])) - (b[0] + b[1].cross(self.arms[1]));
+        let across = self.across();
+        let mut u = DVec3::new(self.axes[0].dot(w) + self.bias, across[0].dot(w), across[1].dot(w));
+        if let Some(Extra { drift, soft }) = at.extra {
+            u += DVec3::new(soft[0] * y.x, drift[0] + soft[1] * y.y, drift[1] + soft[1] * y.z);
+        }
+        project(self.mu, n / t, DVec3::new(y.x - n * u.x, y.y - t * u.y, y.z - t * u.z))
     }
 
-    /// Its natural-map residual, m/s.
+    /// What a change of γ does to its bodies.
     #[inline(always)]
-    fn residual(&self, v: &[Twist; 2]) -> f64 {
-        let gamma = self.gamma[0];
-        self.touch.residual(gamma, self.touch.between(v) + self.touch.give(gamma))
+    fn pushes(&self, step: DVec3) -> [Twist; 2] {
+        let across = self.across();
+        let push = self.axes[0] * step.x + across[0] * step.y + across[1] * step.z;
+        [[push, self.arms[0].cross(push)], [-push, self.arms[1].cross(-push)]]
+    }
+}
+
+impl At<'_> {
+    /// The natural-map residual of γ, m/s.
+    #[inline(always)]
+    fn residual(&self, gamma: DVec3) -> f64 {
+        self.touch.residual(gamma, self.touch.between(&self.v) + self.touch.give(gamma))
     }
 }
 
@@ -199,16 +245,17 @@ impl Point {
 struct Sweep {
     beta: f64,
     own: u32,
-    /// Whether the sums are asked for.
+    /// Whether the sums are asked for, and that of squares, too.
     counts: bool,
+    near: bool,
 }
 
 impl Visit for Sweep {
     #[inline(always)]
-    fn visit(&self, point: &mut Point, v: &[Twist; 2], seen: &mut Seen) -> DVec3 {
+    fn visit(&self, point: &mut Point, at: &At, seen: &mut Seen) -> DVec3 {
         let [gamma, before] = point.gamma;
         let y = gamma + self.beta * (gamma - before);
-        let z = point.solved(y, v);
+        let z = point.solved(y, at);
         let step = z - y;
         point.gamma = [z, gamma];
         let [n, t] = point.step;
@@ -218,9 +265,11 @@ impl Visit for Sweep {
             let size = squares.sqrt();
             seen.largest = if size.is_finite() { seen.largest.max(size) } else { f64::INFINITY };
             // Each contact is its first body's owner's to count.
-            if self.counts && point.touch.a < self.own {
+            if self.counts && point.ends[0] < self.own {
                 let led = z - gamma;
-                seen.squares.add(squares);
+                if self.near {
+                    seen.squares.add(squares);
+                }
                 seen.turn.add(n * step.x * led.x + t * (step.y * led.y + step.z * led.z));
             }
         }
@@ -235,20 +284,20 @@ struct Settle<'a> {
 }
 
 impl Visit for Settle<'_> {
-    fn visit(&self, point: &mut Point, v: &[Twist; 2], seen: &mut Seen) -> DVec3 {
-        if !self.waits[point.index as usize] || point.residual(v) <= self.limit {
+    fn visit(&self, point: &mut Point, at: &At, seen: &mut Seen) -> DVec3 {
+        let old = point.gamma[0];
+        if !self.waits[point.index as usize] || at.residual(old) <= self.limit {
             return DVec3::ZERO;
         }
-        let old = point.gamma[0];
-        point.gamma[0] = point.solved(old, v);
+        point.gamma[0] = point.solved(old, at);
         seen.largest = f64::INFINITY;
         point.gamma[0] - old
     }
 }
 
 impl<'a> Sweeps<'a> {
-    fn new(walk: &Walk<'a>, masses: &'a [Mass], of: &Colours) -> Self {
-        let movers = walk.movers();
+    fn new(walk: &'a Walk, of: &Colours) -> Self {
+        let (movers, masses) = (walk.movers(), walk.masses());
         let (own, at_border) = (movers.own as u32, movers.border as u32);
         let mut asks = [walk.touches.iter().map(Touch::asks).fold(0.0, f64::max)];
         walk.comm().most(&mut asks);
@@ -261,10 +310,21 @@ impl<'a> Sweeps<'a> {
         let mut order: Vec<u32> = (0..walk.touches.len() as u32).collect();
         order.sort_by_key(|i| (of.of[*i as usize], is_inner(i)));
         let point = |i: &u32| {
-            let touch = walk.touches[*i as usize];
-            let step = scales(&touch, masses, one).map(|g| if g > 0.0 { 1.0 / g } else { 0.0 });
-            Point { touch, step, index: *i, gamma: [walk.gamma(*i as usize); 2] }
+            let t = &walk.touches[*i as usize];
+            Point {
+                ends: [t.a, t.b],
+                index: *i,
+                axes: [t.frame[0], t.frame[1]],
+                arms: t.arms,
+                bias: t.bias.x,
+                mu: t.mu,
+                step: scales(t, masses, one).map(|g| if g > 0.0 { 1.0 / g } else { 0.0 }),
+                gamma: [walk.gamma(*i as usize); 2],
+            }
         };
+        let extra = |t: &Touch| Extra { drift: [t.bias.y, t.bias.z], soft: t.soft };
+        let is_plain = |t: &Touch| t.bias.y == 0.0 && t.bias.z == 0.0 && t.soft == [0.0; 2];
+        let plain = walk.touches.iter().all(is_plain);
         let mut classes: Vec<Class> = Vec::with_capacity(of.count);
         let mut at = 0;
         for colour in 0..of.count {
@@ -294,7 +354,9 @@ impl<'a> Sweeps<'a> {
             comm: walk.comm(),
             movers,
             masses,
+            touches: &walk.touches,
             points: order.iter().map(point).collect(),
+            extra: walk.touches.iter().filter(|_| !plain).map(extra).collect(),
             classes,
             bodies: masses.iter().zip(&before).map(|(mass, v)| Body::new(mass, *v)).collect(),
             before,
@@ -307,8 +369,8 @@ impl<'a> Sweeps<'a> {
 
     /// Visits all contacts, colour by colour, and moves their bodies.
     fn pass(&mut self, visit: &impl Visit) -> Seen {
-        let Self { comm, movers, masses, points, classes, bodies, send, receive, parts, .. } = self;
-        let (own, masses) = (movers.own, &**masses);
+        let Self { comm, movers, points, classes, bodies, send, receive, parts, .. } = self;
+        let (own, masses, touches, extra) = (movers.own, self.masses, self.touches, &self.extra);
         let mut all = Seen::default();
         for class in classes.iter() {
             let shared = Shared(bodies.as_mut_ptr());
@@ -316,22 +378,24 @@ impl<'a> Sweeps<'a> {
                 parallel::map_chunks(points, PIECE, parts, |_, points| {
                     let mut seen = Seen::default();
                     for i in 0..points.len() {
-                        for k in points.get(i + CALLED).into_iter().flat_map(|p| [p.touch.a, p.touch.b]) {
+                        for k in points.get(i + CALLED).into_iter().flat_map(|p| p.ends) {
                             prefetch_item(shared.0.wrapping_add(k as usize));
                         }
                         let point = &mut points[i];
-                        let ends = [point.touch.a, point.touch.b];
+                        let (ends, index) = (point.ends, point.index as usize);
                         // SAFETY: `ends` are movers, of which there are as many bodies, or nobody. Contacts
                         // of one colour share no body, so that nobody else has these two now.
                         let at = ends.map(|k| match k {
                             NOBODY => Body::NOBODY,
                             k => unsafe { *shared.at(k as usize) },
                         });
-                        let step = visit.visit(point, &at.map(|body| body.v), &mut seen);
+                        let v = at.map(|body| body.v);
+                        let here = At { v, extra: extra.get(index), touch: &touches[index] };
+                        let step = visit.visit(point, &here, &mut seen);
                         if step == DVec3::ZERO {
                             continue;
                         }
-                        for ((k, body), push) in ends.into_iter().zip(at).zip(point.touch.impulses(step)) {
+                        for ((k, body), push) in ends.into_iter().zip(at).zip(point.pushes(step)) {
                             if (k as usize) < own {
                                 let v = body.pushed(&masses[k as usize], &push);
                                 // SAFETY: as above.
@@ -380,11 +444,13 @@ impl<'a> Sweeps<'a> {
 
     /// The largest natural-map residual, m/s.
     fn residual(&mut self) -> f64 {
-        let Self { points, bodies, largest, comm, .. } = self;
-        let bodies = &*bodies;
+        let Self { points, bodies, largest, comm, touches, .. } = self;
+        let (bodies, touches) = (&*bodies, &**touches);
         parallel::map_chunks(points, PIECE, largest, |_, points| {
             let of = |k: u32| bodies.get(k as usize).unwrap_or(&Body::NOBODY).v;
-            let residuals = points.iter().map(|p| p.residual(&[of(p.touch.a), of(p.touch.b)]));
+            let residuals = points.iter().map(|p| {
+                At { v: p.ends.map(of), extra: None, touch: &touches[p.index as usize] }.residual(p.gamma[0])
+            });
             residuals.fold(0.0, |most, x| if x.is_finite() { x.max(most) } else { f64::INFINITY })
         });
         let mut most = [largest.iter().copied().fold(0.0, f64::max)];
@@ -408,7 +474,7 @@ impl<'a> Sweeps<'a> {
             }
             let has_moved = |k: u32| k != NOBODY && self.bodies[k as usize].v != old[k as usize].v;
             self.points.iter().for_each(|p| {
-                waits[p.index as usize] = has_moved(p.touch.a) || has_moved(p.touch.b);
+                waits[p.index as usize] = p.ends.into_iter().any(has_moved);
             });
             limit = SHARE * tolerance;
         }
@@ -433,14 +499,13 @@ pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> 
     let pairs: Vec<[u32; 2]> = walk.touches.iter().map(|t| [t.a, t.b]).collect();
     let of = colours(walk.comm(), walk.movers(), &pairs, seeds)?;
     drop(pairs);
-    let masses = walk.masses().to_vec();
-    let mut sweeps = Sweeps::new(walk, &masses, &of);
+    let mut sweeps = Sweeps::new(walk, &of);
     let own = walk.movers().own as u32;
-    let first = sweeps.points.iter().filter(|p| p.touch.a < own).count();
+    let first = sweeps.points.iter().filter(|p| p.ends[0] < own).count();
     let mut blocks = [first as i64];
     walk.comm().add(&mut blocks);
     let spread = SPREAD * stop.tolerance;
-    let (mut run, mut used) = (0u32, 0);
+    let (mut run, mut used, mut last) = (0u32, 0, f64::INFINITY);
     // Rounds are tried again once Σ of squares has fallen by half, or after half as many sweeps again.
     let (mut below, mut after) = (f64::INFINITY, 0);
     let (mut look_below, mut look_at) = (stop.tolerance, 0);
@@ -449,7 +514,8 @@ pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> 
         if accelerated {
             sweeps.lead(beta);
         }
-        let seen = sweeps.pass(&Sweep { beta, own, counts: accelerated });
+        let near = last <= 4.0 * REACH * stop.tolerance;
+        let seen = sweeps.pass(&Sweep { beta, own, counts: accelerated, near });
         used += 1;
         let [squares, turn] = match accelerated {
             true => exact::total(walk.comm(), [seen.squares, seen.turn]),
@@ -462,11 +528,13 @@ pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> 
             // The walk is where it began.
             return Some(0);
         }
+        last = measure;
         run = if turn < 0.0 { 0 } else { run + 1 };
         if stop.tolerance == 0.0 {
             continue;
         }
         if accelerated
+            && near
             && measure <= REACH * stop.tolerance
             && squares <= spread * spread * blocks[0] as f64
             && (squares < below || used >= after)
@@ -476,8 +544,8 @@ pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> 
                 break;
             }
         }
-        let near = accelerated && measure <= NEAR * stop.tolerance && used % EVERY == 0;
-        if near || measure <= look_below || (measure <= stop.tolerance && used >= look_at) {
+        let close = accelerated && measure <= NEAR * stop.tolerance && used % EVERY == 0;
+        if close || measure <= look_below || (measure <= stop.tolerance && used >= look_at) {
             let residual = sweeps.residual();
             if residual <= stop.tolerance {
                 break;

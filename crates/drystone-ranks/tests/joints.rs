@@ -7,8 +7,13 @@ use glam::{DQuat, DVec3};
 /// A bridge of links between two walls, each on a ball joint, onto which spheres fall; beside it carts that
 /// motors drive along the floor, with a limited lever and a spring on each.
 fn world(links: usize, carts: usize, solver: &str) -> (World, Vec<JointId>) {
-    let settings =
-        Settings { solver: solver.into(), h: 4e-3, tolerance: 1e-5, iterations: 5000, ..Settings::default() };
+    let settings = Settings {
+        solver: solver.into(),
+        h: 4e-3,
+        tolerance: 1e-5,
+        iterations: 10_000,
+        ..Settings::default()
+    };
     let mut world = World::new(settings).unwrap();
     world.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.5)).unwrap();
     let mut joints = Vec::new();

@@ -34,7 +34,7 @@ pub(crate) use predictor::{Predictor, TURN};
 use report::Clock;
 pub use report::{DeepOverlap, Stage, StepError, StepReport};
 pub(crate) use resolve::OVERLAP;
-pub use stages::{Removal, Staged};
+pub use stages::{JointError, Removal, Staged};
 pub use velocity::Party;
 
 /// Fewer bodies are not worth calling all threads for.

@@ -48,19 +48,17 @@ pub struct Staged<'a> {
     pub guess: &'a [f64],
 }
 
-/// How far joints are from where they hold their bodies.
+/// How far a joint is from where it holds its bodies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JointErrors {
-    /// The largest error over the size of its joint, and how many times that counts where contacts are
-    /// looked at, too: joints are kept tighter.
-    pub worst: f64,
+pub struct JointError {
+    /// Slots of bodies; one that there is not stands for the world.
+    pub bodies: [u32; 2],
+    /// Over the size of the joint.
+    pub error: f64,
+    /// How many times that counts beside overlaps: joints are kept tighter.
     pub urgency: f64,
-    /// The largest way that one of them asks for, m.
-    pub furthest: f64,
-    /// The size of the smallest joint, and that which solutions are measured by, m; infinite if there is
-    /// none.
-    pub smallest: f64,
-    pub finest: f64,
+    /// The size that errors are measured by, m.
+    pub size: f64,
 }
 
 /// How overlaps are removed: [`crate::Stabilisation::Post`].
@@ -177,53 +175,65 @@ impl World {
         integrate(Setup { model, settings, fields, stiff }, state, &work.free, |_| false);
     }
 
-    /// Contacts where the bodies are now that are `wanted`, up to `more` beyond the envelope, m.
-    pub fn stage_gaps(&mut self, more: f64, wanted: impl Fn([u32; 2]) -> bool, out: &mut Vec<Contact>) {
+    /// Contacts where the bodies are now that are `wanted`, without those among bodies that are `held`, up to
+    /// `more` beyond the envelope, m (both by body slot, or empty).
+    pub fn stage_gaps(
+        &mut self,
+        held: &[bool],
+        more: &[f64],
+        wanted: impl Fn([u32; 2]) -> bool,
+        out: &mut Vec<Contact>,
+    ) {
         let World { model, settings, state, work, .. } = self;
-        let envelope = workspace::envelope(settings);
-        let envelope = Envelope { base: envelope.base + more, ..envelope };
+        let envelope = Envelope { more, ..workspace::envelope(settings) };
         let Workspace { free, collision, .. } = &mut **work;
         collision.detector.find_pairs(model, state, &free.v, settings.h, envelope);
-        collision.detector.find(model, state, &[], 0.0, envelope, &[], out);
+        collision.detector.find(model, state, REST, 0.0, envelope, held, out);
         out.retain(|c| wanted(c.bodies));
     }
 
     /// Errors of joints where the bodies are now; `share` of a joint's length is what is removed at once, at
     /// most.
-    pub fn stage_joint_errors(&mut self, share: f64) -> JointErrors {
+    pub fn stage_joint_errors(&mut self, share: f64) -> Vec<JointError> {
         let World { model, settings, state, work, .. } = self;
-        let infinite = f64::INFINITY;
-        let mut out =
-            JointErrors { worst: 0.0, urgency: TIGHTER, furthest: 0.0, smallest: infinite, finest: infinite };
+        let rows = &mut work.velocity.assembler;
         if model.joints.is_empty() {
-            return out;
+            return Vec::new();
         }
-        let assembler = &mut work.velocity.assembler;
-        let purpose = Purpose::Position { h: settings.h, share, wanted: Wanted::Errors };
-        assembler.stage_rows(model, state, REST, purpose);
-        for j in model.joint_slots() {
-            let (error, size) = (assembler.rows.error(j), SIZE * model.joints[j].length);
-            out.worst = out.worst.max(error);
-            out.furthest = out.furthest.max((error * size).min(share * model.joints[j].length));
-            out.smallest = out.smallest.min(size);
-            out.finest = out.finest.min(size / TIGHTER);
-        }
-        out
+        rows.stage_rows(
+            model,
+            state,
+            REST,
+            Purpose::Position { h: settings.h, share, wanted: Wanted::Errors },
+        );
+        let error = |j: usize| {
+            let joint = &model.joints[j];
+            let (error, size) = (rows.rows.error(j), SIZE * joint.length);
+            JointError { bodies: joint.bodies, error, urgency: TIGHTER, size }
+        };
+        model.joint_slots().map(error).collect()
     }
 
-    /// Poses the position problem of `contacts` and of the joints; `share` of the size of a pair, or of a
-    /// joint's length, is what is removed at once, at most.
-    pub fn stage_pose_gaps(&mut self, contacts: &[Contact], share: f64) {
+    /// Poses the position problem of `contacts` and of the joints of bodies that are not `held` (by body
+    /// slot); `share` of the size of a pair, or of a joint's length, is what is removed at once, at most.
+    pub fn stage_pose_gaps(&mut self, contacts: &[Contact], held: &[bool], share: f64) {
         let World { model, settings, state, work, .. } = self;
         let row = |_: usize, c: &Contact| {
             let size = model.pair_size(c.key.colliders[0], c.key.colliders[1]);
             Row { bias: c.gap.max(-share * size), ..Row::default() }
         };
         let assembler = &mut work.velocity.assembler;
-        assembler.build(model, state, contacts, REST, &[], row);
+        assembler.build(model, state, contacts, REST, held, row);
+        let elsewhere = assembler.rows.elsewhere.clone();
+        assembler.rows.elsewhere.resize(model.joints.len(), false);
+        for j in model.joint_slots() {
+            let stays = |b: &u32| held.get(*b as usize) != Some(&false);
+            assembler.rows.elsewhere[j] |= model.joints[j].bodies.iter().all(stays);
+        }
         let purpose = Purpose::Position { h: settings.h, share, wanted: Wanted::Rows };
         assembler.stage_rows(model, state, REST, purpose);
         assembler.build_rows(&state.order);
+        assembler.rows.elsewhere = elsewhere;
     }
 
     /// Moves and turns the dynamic bodies, m and rad in world axes, by body slot.
