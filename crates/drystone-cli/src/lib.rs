@@ -33,7 +33,7 @@ mod study;
 mod view;
 mod zoo;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use elsewhere::Elsewhere;
 
 /// Rigid bodies, hard contacts and dry friction, with an honest statement of accuracy.
@@ -118,10 +118,19 @@ fn parse_run(words: &[String]) -> Option<run::Args> {
     }
 }
 
+/// The command line; what `view` looks at is more than other commands take.
+fn parse() -> Result<Cli, clap::Error> {
+    let shown = "A recording (its folder or a file in it), a gallery name (see `drystone scenes`), a scene file (.toml, \
+                 .json), a flat state (.json, .json.gz), or a file of snapshots";
+    let command =
+        Cli::command().mut_subcommand("view", |view| view.mut_arg("scene", |scene| scene.help(shown)));
+    Cli::from_arg_matches(&command.try_get_matches()?)
+}
+
 /// Does what the command line says; returns the exit status. `program` is what errors begin with. With
 /// `elsewhere` the steps of `run` and `resume` are taken there, and there is no other command.
 pub fn main(program: &str, elsewhere: Option<Box<dyn Elsewhere>>) -> i32 {
-    let command = match Cli::try_parse() {
+    let command = match parse() {
         Ok(cli) => cli.command,
         Err(e) => {
             // Help goes to standard output, errors to the other. A reader that is gone has no use for either.

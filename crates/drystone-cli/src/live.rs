@@ -160,8 +160,11 @@ fn parameters(scene: &str) -> Vec<Parameter> {
         ("seed", "", "of random numbers"),
     ];
     let common = common.into_iter().filter(|c| declared.iter().all(|p| p.name != c.0));
-    let common =
-        common.map(|(name, unit, about)| Parameter { open: true, ..parameter(name, "", unit, about) });
+    let common = common.map(|(name, unit, about)| Parameter {
+        open: true,
+        whole: name == "seed",
+        ..parameter(name, "", unit, about)
+    });
     let info = |p: &drystone_scene::Parameter| Parameter {
         range: p.range,
         choices: p.choices.clone(),

@@ -8,7 +8,7 @@ use drystone_record::recording::{
     self, Checkpoint, Every, Lock, Loss, Options, RecordError, What, Writer, Written,
 };
 use drystone_record::report::Recorder;
-use drystone_scene::{Scene, memory};
+use drystone_scene::{Scene, memory, sum_of_files};
 
 use crate::failure::Failure;
 
@@ -221,20 +221,11 @@ impl Origin {
         Ok(Self {
             command: std::env::args().collect(),
             folder: std::env::current_dir().map_err(Failure::run)?,
-            scene_sum: sum_of_file(scene),
+            scene_sum: sum_of_files(scene),
             version: VERSION.into(),
             steps,
         })
     }
-}
-
-/// Tells one content of a scene file, and of what it includes, from another; None if it is no file.
-pub fn sum_of_file(scene: &str) -> Option<u64> {
-    let files = drystone_scene::files(scene).ok().filter(|files| !files.is_empty())?;
-    let fnv = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
-    files
-        .iter()
-        .try_fold(0xcbf2_9ce4_8422_2325, |h, file| Some(std::fs::read(file).ok()?.iter().fold(h, fnv)))
 }
 
 /// A recording in the making.

@@ -95,6 +95,13 @@ impl Driven {
                 log.scene, given.scene
             )));
         }
+        if log.is_of_another_file() {
+            return Err(Failure::input(format!(
+                "--inputs {}: {}, or a file that it includes, is not what it was when this was driven: the run would be another one",
+                path.display(),
+                log.scene
+            )));
+        }
         simulation.set = log.set.iter().map(|(k, v)| format!("{k}={v}")).chain(given.set.clone()).collect();
         Ok(Self { log: Some(log), simulation })
     }
@@ -195,7 +202,7 @@ fn run(
         (None, None) => args.simulation.prepare()?,
         (None, Some(driven)) => driven.simulation.prepare()?,
         (Some(from), _) => {
-            if record::sum_of_file(&args.simulation.scene) != from.scene_sum {
+            if drystone_scene::sum_of_files(&args.simulation.scene) != from.scene_sum {
                 return Err(Failure::input(format!(
                     "{}: the scene file is not there, or it or a file that it includes is not what it was when the run was begun",
                     args.simulation.scene
@@ -392,6 +399,9 @@ fn run(
 
     if let Err(e) = out.finish(again) {
         failed.get_or_insert(e);
+    }
+    if let (Some(path), Some(None)) = (&args.inputs, replay.as_ref().map(|r| r.end())) {
+        eprintln!("drystone: {}: does not say how the run ended: nothing was compared", path.display());
     }
     if failed.is_none() && replay.as_ref().and_then(|r| r.agrees(&world)) == Some(false) {
         failed = Some(

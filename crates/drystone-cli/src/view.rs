@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use drystone_record::file;
+use drystone_record::recording::begun;
 use drystone_view::replay::Replay;
 use drystone_view::server::{Server, Show};
 use drystone_view::snapshots::{Snapshots, is_snapshots};
@@ -43,8 +44,12 @@ impl Serve {
         let url = server.url().map_err(at)?;
         println!("{url}");
         if !self.listen.is_loopback() {
+            let name = match self.listen.is_unspecified() {
+                true => format!(", with the name or an address of this one in place of {}", self.listen),
+                false => String::new(),
+            };
             eprintln!(
-                "drystone: other machines can reach this page; it connects with the token in the address, and to nobody else"
+                "drystone: other machines can open this page{name}; it connects with the token in the address, and to nobody else"
             );
         }
         std::io::stdout().flush().map_err(Failure::run)?;
@@ -149,6 +154,14 @@ fn is_recording(path: &Path) -> bool {
 /// A recording: frames are read as they are looked at, and come as long as it grows.
 fn recording(args: &Args, path: &Path) -> Result<i32, Failure> {
     interrupt::leave_nothing();
+    let mut told = false;
+    while let Some(who) = begun(path) {
+        if !told {
+            eprintln!("drystone: {}: {who} has just begun to record here: waiting", path.display());
+        }
+        told = true;
+        std::thread::sleep(Duration::from_millis(200));
+    }
     let replay = Replay::open(path, args.memory << 20).map_err(Failure::input)?;
     crate::record::warn(path, &replay.losses());
     if let Some(to) = &args.html {

@@ -53,7 +53,7 @@ pub fn text(run: &str, recording: &Recording) -> String {
         steps.len(),
         last("time_s"),
         recording.len(),
-        recording.catalogue().bodies.len(),
+        recording.bodies_seen(),
         recording.catalogue().joints.len(),
     );
     if steps.is_empty() {

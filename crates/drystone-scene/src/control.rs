@@ -219,8 +219,10 @@ impl Control {
             let field = if self.hold && self.rate == f64::INFINITY { "hold" } else { "rate" };
             return Err((field, format!("{why}, got {}", self.rate)));
         }
-        for key in self.keys.iter().filter(|k| !k.is_empty()) {
-            check_key(key).map_err(|why| ("keys", why))?;
+        let keys = self.keys.iter().filter(|k| !k.is_empty());
+        let bad: Vec<String> = keys.filter_map(|key| check_key(key).err()).collect();
+        if !bad.is_empty() {
+            return Err(("keys", bad.join("; ")));
         }
         if !self.keys[0].is_empty() && self.keys[0] == self.keys[1] {
             let why = format!("the key '{}' cannot be for more and for less", self.keys[0]);

@@ -65,6 +65,10 @@ pub struct InputLog {
     pub scene: String,
     /// Its parameters that were set.
     pub set: Vec<(String, String)>,
+    /// Tells the content of the scene's file, and of what it includes, from others, hexadecimal; none for
+    /// scenes of the gallery.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scene_sum: Option<String>,
     /// s
     pub step_s: f64,
     /// Step that it comes before, and what.
@@ -74,14 +78,31 @@ pub struct InputLog {
     pub end: Option<End>,
 }
 
+fn sum(scene: &str) -> Option<String> {
+    crate::sum_of_files(scene).map(|sum| format!("{sum:016x}"))
+}
+
 /// Most events that are kept or read.
 pub const MOST_EVENTS: usize = 5_000_000;
 
 impl InputLog {
     /// Nothing done yet.
     pub fn new(scene: &str, set: &[(String, String)], step_s: f64) -> Self {
-        let (scene, set) = (scene.to_string(), set.to_vec());
-        Self { drystone_inputs: 1, scene, set, step_s, events: Vec::new(), end: None }
+        let (scene_sum, set) = (sum(scene), set.to_vec());
+        Self {
+            drystone_inputs: 1,
+            scene: scene.to_string(),
+            set,
+            scene_sum,
+            step_s,
+            events: Vec::new(),
+            end: None,
+        }
+    }
+
+    /// Whether the scene's file has changed since; false where nobody has noted what it was.
+    pub fn is_of_another_file(&self) -> bool {
+        self.scene_sum.is_some() && self.scene_sum != sum(&self.scene)
     }
 
     /// Notes where the run is.
@@ -235,12 +256,28 @@ impl Replay {
     /// Call it before every step.
     pub fn before_step(&mut self, world: &mut World) -> Result<(), String> {
         while let Some((step, input)) = self.log.events.get(self.next).filter(|e| e.0 <= world.state().step) {
-            let told = self.steering.take(world, input);
+            let told = self.known(world, input).and_then(|()| self.steering.take(world, input));
             told.map_err(|e| format!("inputs: event {} before step {step}: {e}", self.next))?;
             self.next += 1;
         }
         self.steering.before_step(world);
         Ok(())
+    }
+
+    /// Refuses controls and bodies that there are not: a live run notes none.
+    fn known(&self, world: &World, input: &Input) -> Result<(), String> {
+        match input {
+            Input::Control(number, _) if *number >= self.steering.driver().controls().len() => {
+                let count = self.steering.driver().controls().len();
+                Err(format!("there is no control {number}: the scene has {count}, numbered from 0"))
+            }
+            Input::Drag(slot, generation, ..)
+                if !world.model().contains(BodyId { slot: *slot, generation: *generation }) =>
+            {
+                Err(format!("there is no body {slot} of generation {generation}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether the run ended as the log says; None while it is not at that step.

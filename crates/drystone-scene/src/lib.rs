@@ -31,7 +31,7 @@ use serde_json::Value;
 
 pub use check::{Assembled, assemble, check, overlaps, placed};
 pub use file::{Parameter, change_settings, limit_bodies, schema};
-pub use load::{FileKind, files, kind_of, load, parameters};
+pub use load::{FileKind, files, kind_of, load, parameters, sum_of_files};
 pub use measurement::Measurement;
 pub use memory::Memory;
 

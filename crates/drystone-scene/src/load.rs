@@ -69,6 +69,15 @@ pub fn files(what: &str) -> Result<Vec<PathBuf>, SceneError> {
     Ok(source.files())
 }
 
+/// Tells one content of a scene file, and of what it includes, from another; None if it is no file.
+pub fn sum_of_files(what: &str) -> Option<u64> {
+    let files = files(what).ok().filter(|files| !files.is_empty())?;
+    let fnv = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
+    files
+        .iter()
+        .try_fold(0xcbf2_9ce4_8422_2325, |h, file| Some(std::fs::read(file).ok()?.iter().fold(h, fnv)))
+}
+
 /// What a scene file declares under `[parameters]`, in its order, with the values that `set` gives it;
 /// nothing for a gallery name, a flat state, or a file of a gallery scene.
 ///

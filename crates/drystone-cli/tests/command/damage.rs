@@ -213,6 +213,13 @@ fn a_segment_that_was_cut_off_takes_nothing_else_along() {
     assert_eq!(o.code, 0, "{}", o.err);
     holds(&o.err, &["segment 0 is damaged", "names and shapes"]);
     assert!(open(&folder).catalogue().bodies.is_empty());
+    // Nobody is introduced, and those that move are seen all the same: as many as are exported.
+    let csv = scratch.read("b.csv");
+    let at = csv.lines().next().unwrap().split(',').position(|name| name == "body").unwrap();
+    let ids: std::collections::HashSet<&str> =
+        csv.lines().skip(1).map(|line| line.split(',').nth(at).unwrap()).collect();
+    assert!(!ids.is_empty());
+    holds(&scratch.run("report rec").out, &[&format!("{} bodies and", ids.len())]);
     assert_eq!(scratch.run("export rec --to a.gltf").code, 0);
     assert_eq!(scratch.run("resume rec --steps 60 --quiet").code, 0);
     let again = open(&folder);

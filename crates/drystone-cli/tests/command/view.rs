@@ -145,3 +145,81 @@ fn inputs_of_another_scene_are_refused() {
     assert_eq!(own.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&own.stderr).contains("another one"));
 }
+
+/// What the file was that was driven is part of the inputs.
+#[test]
+fn inputs_of_a_scene_that_has_changed_are_refused() {
+    let scratch = Scratch::new("inputs-changed");
+    let scene = "[settings]\nT = 0.1\n[[body]]\nname = \"ball\"\nshape = { type = \"sphere\", r = 0.1 }\nmass = 1\nmu = 0.5\n";
+    scratch.write("fall.toml", scene);
+    let live = scratch.run("live fall.toml --no-open --wall 0.3 --inputs driven.json");
+    assert_eq!(live.code, 0, "{}", live.err);
+    assert_eq!(scratch.run("run fall.toml --quiet --inputs driven.json").code, 0);
+    let driven = scratch.json("driven.json");
+    scratch.write("fall.toml", scene.replace("mass = 1", "mass = 2"));
+    let refused = scratch.run("run fall.toml --quiet --inputs driven.json");
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.err.contains("fall.toml, or a file that it includes, is not what it was"),
+        "{}",
+        refused.err
+    );
+    // Files of before they said so are done again as they were.
+    let mut old = driven.clone();
+    old.as_object_mut().unwrap().remove("scene_sum").unwrap();
+    scratch.write("old.json", old.to_string());
+    scratch.write("fall.toml", scene);
+    assert_eq!(scratch.run("run fall.toml --quiet --inputs old.json").code, 0);
+    // What there is not cannot be driven; what does not say how it ended is compared with nothing.
+    for (event, words) in [
+        (serde_json::json!([1, { "control": [99, 1.0] }]), "there is no control 99: the scene has 0"),
+        (serde_json::json!([1, { "drag": [999, 0, [0, 0, 0], [1, 1, 1]] }]), "there is no body 999"),
+    ] {
+        let mut bad = driven.clone();
+        bad["events"] = serde_json::json!([event]);
+        scratch.write("bad.json", bad.to_string());
+        let failed = scratch.run("run fall.toml --quiet --inputs bad.json");
+        assert!(failed.code == 1 && failed.err.contains(words), "{}", failed.err);
+    }
+    old.as_object_mut().unwrap().remove("end").unwrap();
+    scratch.write("old.json", old.to_string());
+    let open = scratch.run("run fall.toml --quiet --inputs old.json");
+    assert!(open.code == 0 && open.err.contains("old.json: does not say how the run ended"), "{}", open.err);
+}
+
+/// A run that has just begun to record is waited for.
+#[test]
+fn a_recording_that_has_just_begun_is_waited_for() {
+    let scratch = Scratch::new("view-begun");
+    let folder = scratch.at("rec");
+    std::fs::create_dir(&folder).unwrap();
+    // What a run does first, held here until the rest of it is there.
+    let lock = std::fs::File::create(folder.join(".lock")).unwrap();
+    lock.lock().unwrap();
+    (&lock).write_all(b"process 1 (`drystone run`)").unwrap();
+    let refused = scratch.run("report rec");
+    assert!(
+        refused.code == 2 && refused.err.contains("process 1 (`drystone run`) records here"),
+        "{}",
+        refused.err
+    );
+    let mut child =
+        scratch.command("view rec --no-open").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("has just begun to record here: waiting"), "{said}");
+    assert_eq!(scratch.run("run stack --steps 5 --record whole --quiet").code, 0);
+    std::fs::copy(scratch.at("whole").join("run.00000.h5"), folder.join("run.00000.h5")).unwrap();
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    assert_eq!(interrupt(child), Some(130));
+    drop(lock);
+}
+
+#[test]
+fn help_names_all_that_can_be_looked_at() {
+    let said = drystone().args(["view", "--help"]).output().unwrap();
+    let text = String::from_utf8_lossy(&said.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("A recording (its folder or a file in it), a gallery name"), "{text}");
+}

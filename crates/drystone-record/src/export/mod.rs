@@ -91,10 +91,11 @@ impl Selection {
         let moments = all.iter().enumerate().filter(|(_, t)| within(**t));
         let frames: Vec<usize> = moments.map(|(k, _)| k).step_by(every.max(1)).collect();
         if frames.is_empty() {
-            let span = all
-                .first()
-                .zip(all.last())
-                .map_or("it has none yet".to_string(), |(a, b)| format!("they are from {a} s to {b} s"));
+            let span = all.first().zip(all.last()).map_or("it has none yet".to_string(), |(a, b)| {
+                // Times are sums of steps, and not exact.
+                let [a, b] = [a, b].map(|t| (1e6 * t).round() / 1e6);
+                format!("they are from {a} s to {b} s")
+            });
             return Err(RecordError::Form(format!("no frame is between these times: {span}")));
         }
         let mut selection = Self { frames, bodies: None, times: (times.0 - slack, times.1 + slack) };

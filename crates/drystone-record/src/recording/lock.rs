@@ -48,6 +48,15 @@ impl Lock {
     }
 }
 
+/// The process that writes into a folder now, for people; None if there is none.
+pub(super) fn holder(folder: &Path) -> Option<String> {
+    let mut file = File::open(folder.join(NAME)).ok()?;
+    let held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    let mut who = String::new();
+    held.then(|| file.read_to_string(&mut who))?.ok()?;
+    Some(if who.is_empty() { "another process".into() } else { who })
+}
+
 /// This process, for people.
 fn who() -> String {
     let command: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
@@ -76,7 +85,9 @@ mod tests {
         let refused = Lock::take(&folder).unwrap_err().to_string();
         let me = format!("process {} ", std::process::id());
         assert!(refused.contains(&me) && refused.contains("writes into this recording"), "{refused}");
+        assert!(holder(&folder).unwrap().contains(&me));
         drop(first);
+        assert_eq!(holder(&folder), None);
         drop(Lock::take(&folder).unwrap());
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(Lock::take(&folder).is_err());

@@ -44,7 +44,7 @@ pub use frame::{
     What, body_id, number, step_row,
 };
 pub use lock::Lock;
-pub use read::{Moment, Recording};
+pub use read::{Moment, Recording, begun};
 pub use survey::{Fault, Loss};
 pub use worker::Written;
 pub use write::{Every, Options, Writer, remove};

@@ -1,5 +1,6 @@
 //! Reading recordings, finished ones and those that grow.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use glam::DVec3;
@@ -8,8 +9,9 @@ use super::RecordError;
 use super::checkpoint::checkpoints;
 use super::frame::{Bodies, COLUMNS, Catalogue, Contacts, Frame, Joints, StepRow};
 use super::hdf5::Opened;
+use super::lock::holder;
 use super::store::Source;
-use super::survey::{Fault, Found, Loss, losses, reason, segment_name, survey};
+use super::survey::{Fault, Found, Loss, last_segment, losses, reason, segment_name, survey};
 
 /// The form of segments.
 pub(super) const FORMAT: &str = "drystone recording";
@@ -57,6 +59,12 @@ pub struct Recording {
     glass: Vec<usize>,
 }
 
+/// Who has just begun to record in a folder, of which nothing can be read yet.
+pub fn begun(folder: &Path) -> Option<String> {
+    let none = last_segment(folder).is_ok_and(|last| last.is_none());
+    if none { holder(folder) } else { None }
+}
+
 impl Recording {
     /// Opens a recording: its folder, or a file in it. Segments that are missing or damaged are left out; see
     /// [`Self::losses`].
@@ -69,6 +77,11 @@ impl Recording {
         let bad = |text: String| Err(RecordError::File { file: path.into(), text });
         let mut recording = Self::empty(folder);
         recording.refresh()?;
+        if let Some(who) = begun(folder) {
+            return bad(format!(
+                "{who} records here, and nothing of it is finished yet: try again in a while"
+            ));
+        }
         if recording.found.is_empty() {
             let place = if path.is_file() { "beside it" } else { "in it" };
             return bad(format!("is no recording: there is no {} {place}", segment_name(0)));
@@ -109,6 +122,20 @@ impl Recording {
         survey(&self.folder, known)?.into_iter().try_for_each(|found| self.add(found))?;
         self.reached = reached;
         Ok(self.found.len() > known)
+    }
+
+    /// How many bodies are seen: those that were introduced, and those who came in a segment that is lost and
+    /// are in the next frame.
+    pub fn bodies_seen(&self) -> usize {
+        let mut seen: HashSet<i64> = self.catalogue.bodies.iter().map(|b| b.id).collect();
+        let segment = |k: usize| self.moments.get(k).map(|m| m.segment);
+        for k in 0..self.moments.len() {
+            let after_a_gap = k == 0 || segment(k) > segment(k - 1).map(|s| s + 1);
+            if after_a_gap && let Ok(frame) = self.frame(k) {
+                seen.extend(&frame.bodies.id);
+            }
+        }
+        seen.len()
     }
 
     /// What is lost: segments that are missing or damaged, and their steps.

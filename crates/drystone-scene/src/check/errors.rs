@@ -20,14 +20,8 @@ pub(super) fn scene_or_errors(
         return whole_or_errors(source, root);
     }
     let mut rest = root.clone();
-    if rest.get("scene").is_none()
-        && rest.get("body").is_none()
-        && let Value::Table(entries) = &mut rest.value
-    {
-        let offset = root.offset;
-        let mut list = vec![Node { offset, value: Value::Table(Vec::new()) }];
-        take_item(&mut list, 0, "body", false);
-        entries.push(Entry { key: "body".into(), offset, node: Node { offset, value: Value::Array(list) } });
+    if rest.get("scene").is_none() && rest.get("body").is_none() {
+        give_body(&mut rest);
     }
     let follows = |e: &SceneError| {
         ["named '", "there is no ", "' is missing", "needs '", "of what?"]
@@ -50,18 +44,24 @@ fn whole_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec<SceneError
         };
         let error = renumbered(error, &taken);
         let follows = taken.iter().any(|t| t.explains(&error));
-        if errors.contains(&error) || errors.len() >= MOST {
+        let place = (error.file.clone(), error.place);
+        // What took the place of something may be wrong in the same way: then nothing does.
+        let known = errors.contains(&error);
+        if errors.len() >= MOST || known && taken.iter().filter(|t| t.place == place).count() != 1 {
             return Err(errors);
         }
-        let place = (error.file.clone(), error.place);
         let field = error.field.clone().unwrap_or_default();
         let missing = missing(&error.message).map(String::from);
         // A control says all that is wrong with it, not what it lacks alone.
         let lacking = missing.clone().filter(|_| field.starts_with("control["));
         let needed = error.message.split("needs '").nth(1).and_then(|rest| rest.split('\'').next());
         let needed = needed.map(String::from);
-        if !follows {
+        if !follows && !known {
             errors.push(error);
+        }
+        if missing.as_deref() == Some("body") && field.is_empty() {
+            give_body(&mut rest);
+            continue;
         }
         // A scene without an end is read on as if it had one.
         if missing.as_deref() == Some("T") && give_end(&mut rest) {
@@ -169,6 +169,16 @@ fn table_at<'n, 't>(node: &'n mut Node<'t>, is: &dyn Fn(usize) -> bool) -> Optio
         }
         Value::Array(list) => list.iter_mut().find_map(|n| table_at(n, is)),
         _ => None,
+    }
+}
+
+/// A body that nothing is wrong with, for a file that has none.
+fn give_body(root: &mut Node) {
+    let offset = root.offset;
+    if let Value::Table(entries) = &mut root.value {
+        let mut list = vec![Node { offset, value: Value::Table(Vec::new()) }];
+        take_item(&mut list, 0, "body", false);
+        entries.push(Entry { key: "body".into(), offset, node: Node { offset, value: Value::Array(list) } });
     }
 }
 

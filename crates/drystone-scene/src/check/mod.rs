@@ -41,6 +41,12 @@ pub fn check(path: impl AsRef<Path>) -> Result<String, SceneError> {
         let scene = errors::scene_or_errors(&source, &root, missing).map_err(joined)?;
         (scene, Some(file::plain(&source, &root, &Vec::new())?), notes::unused(&root))
     };
+    let (time, h) = (scene.duration, scene.settings.h);
+    if time > 0.0 && time < (1.0 - 1e-9) * h {
+        let message = format!("{time} s are less than a step of {h:e} s: nothing to run");
+        let field = if is_state { None } else { Some("settings.T".into()) };
+        return Err(placed(&shown, SceneError { field, ..SceneError::new(message) }));
+    }
     let mut world = scene.world(scene.settings.clone()).map_err(|e| placed(&shown, e))?;
     let moving = world.model().dynamic().count();
     let moved = assemble(&mut world, &shown)?;

@@ -257,8 +257,9 @@ pub(super) fn bearings(scene: &Scene) -> Vec<String> {
     notes
 }
 
-/// Keys of controls that the page has a use for, or that several controls share. Controls that share all of
-/// two keys or more act together, as the two sides of a vehicle that turns like a tank: they are meant to.
+/// Keys of controls that the page has a use for, or that several controls share, and names that several have.
+/// Controls that share all of two keys or more act together, as the two sides of a vehicle that turns like a
+/// tank: they are meant to.
 pub(super) fn keys(scene: &Scene) -> Vec<String> {
     let mut notes = Vec::new();
     let mut seen: Vec<(&str, &Control)> = Vec::new();
@@ -277,6 +278,11 @@ pub(super) fn keys(scene: &Scene) -> Vec<String> {
             }
             seen.push((key, control));
         }
+    }
+    let mut names: Vec<&str> = scene.controls.iter().map(|c| c.name.as_str()).collect();
+    names.sort_unstable();
+    for group in names.chunk_by(|a, b| a == b).filter(|group| group.len() > 1) {
+        notes.push(format!("{} controls have the name '{}'", group.len(), group[0]));
     }
     notes
 }

@@ -53,6 +53,9 @@ pub struct Imported {
 pub fn import(path: &Path, to: &Path, options: Options<'_>) -> Result<Imported, SceneError> {
     let fail = |message: String| SceneError { file: Some(path.into()), ..SceneError::new(message) };
     let text = std::fs::read_to_string(path).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with(|c| c != '<') {
+        return Err(fail("is no robot: a URDF (.urdf) or a model in MuJoCo's form (.xml) is".into()));
+    }
     let document =
         parsed(&text).map_err(|(place, message)| SceneError { place: Some(place), ..fail(message) })?;
     let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
@@ -93,7 +96,11 @@ fn parsed(text: &str) -> Result<Document<'_>, ((usize, usize), String)> {
             let place = (text.matches('\n').count() + 1, last.chars().count() + 1);
             (place, "the file ends here, within an element: is it cut off?".into())
         }
-        e => ((e.pos().row as usize, e.pos().col as usize), e.to_string()),
+        e => {
+            // It says its place itself, too.
+            let text = e.to_string().replace(&format!(" at {}", e.pos()), "");
+            ((e.pos().row as usize, e.pos().col as usize), text)
+        }
     })?;
     if let Some(deep) = too_deep(document.root_element()) {
         let place = document.text_pos_at(deep.range().start);

@@ -82,6 +82,24 @@ fn mistakes_are_told_with_their_place() {
     }
 }
 
+/// Names that two have, and keys of one that two share; those that share both move together and are meant to.
+#[test]
+fn what_two_controls_share_is_noted() {
+    let file = std::env::temp_dir().join(format!("drystone-control-{}-two.toml", std::process::id()));
+    let second = &LIFT[LIFT.find("[[control]]").unwrap()..];
+    let notes = |second: &str| -> Vec<String> {
+        std::fs::write(&file, format!("{LIFT}\n{second}")).unwrap();
+        let said = drystone_scene::check(&file).unwrap();
+        said.lines().filter(|l| l.contains("control")).map(String::from).collect()
+    };
+    assert_eq!(notes(second), ["note: 2 controls have the name 'up'"]);
+    let other = second.replace("\"up\"", "\"other\"");
+    assert!(notes(&other).is_empty());
+    let half = other.replace("\"KeyF\"", "\"KeyG\"");
+    assert_eq!(notes(&half), ["note: the key KeyR moves two controls, 'up' and 'other'"]);
+    std::fs::remove_file(&file).unwrap();
+}
+
 /// What is wrong with one control is told at once, each with its own line.
 #[test]
 fn a_control_tells_all_that_is_wrong_with_it() {
@@ -91,7 +109,7 @@ fn a_control_tells_all_that_is_wrong_with_it() {
         .replace("range = [0, 2]", "range = [2, 0]")
         .replace("rate = 0.5", "rate = -1")
         .replace("gamepad = \"-axis 1\"", "gamepad = \"wheel\"")
-        .replace("keys = [\"KeyR\", \"KeyF\"]", "keys = [\"R\", \"KeyF\"]\nspeed = 3")
+        .replace("keys = [\"KeyR\", \"KeyF\"]", "keys = [\"R\", \"F\"]\nspeed = 3")
         .replace("joint = \"hoist\"", "joints = [\"hosit\", \"hoistt\"]");
     let file = std::env::temp_dir().join(format!("drystone-control-{}-all.toml", std::process::id()));
     std::fs::write(&file, text).unwrap();
@@ -104,6 +122,7 @@ fn a_control_tells_all_that_is_wrong_with_it() {
         "control[0].rate: ",
         "control[0].gamepad: gamepad must be",
         "there is no key 'R'",
+        "there is no key 'F'",
         "unknown field 'speed'",
         "there is no joint named 'hosit'; did you mean 'hoist'?; there is no joint named 'hoistt'",
     ] {

@@ -337,6 +337,11 @@ fn what_is_wrong_names_its_line() {
     let wrong = |name: &str, text: &str| folder.import(name, text, false).err().unwrap().to_string();
     let says = |text: String, words: &str| assert!(text.contains(words), "'{words}' is not in: {text}");
     says(wrong("a.urdf", "<robot>\n<link name=\"a\">\n</robot>"), "a.urdf:3:1: ");
+    says(
+        wrong("a.urdf", "[settings]\nT = 1"),
+        "a.urdf: is no robot: a URDF (.urdf) or a model in MuJoCo's form (.xml) is",
+    );
+    says(wrong("a.urdf", "<sdf>\n <a b='1' b='2'/></sdf>"), "a.urdf:2:10: attribute 'b' is already defined");
     says(wrong("a.urdf", "<sdf/>"), "a.urdf:1:1: sdf: <sdf> is no robot");
     says(
         wrong("a.urdf", &ARM.replace("child link=\"fore\"", "child link=\"far\"")),

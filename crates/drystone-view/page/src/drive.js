@@ -37,8 +37,12 @@ export class Driver {
             }
             const slider = Object.assign(document.createElement("input"), { type: "range", min: c.hold || c.keys[1] || c.range[0] < 0 ? -1 : 0, max: 1, step: 0.05, value: 0, id: `control-${i}` });
             slider.addEventListener("input", () => { this.slid[i] = Number(slider.value); this.tell(); });
-            const back = () => { this.slid[i] = 0; slider.value = 0; this.tell(); };
-            slider.addEventListener("change", back);
+            // It springs back when it is let go: by keyboard that is the key's end, for each stroke of a key is a change.
+            let keyed = false;
+            const back = () => { keyed = false; this.slid[i] = 0; slider.value = 0; this.tell(); };
+            slider.addEventListener("keydown", () => { keyed = true; });
+            slider.addEventListener("change", () => { if (!keyed) back(); });
+            slider.addEventListener("keyup", back);
             slider.addEventListener("blur", back);
             const value = document.createElement("output");
             row.append(label, keys, slider, value);

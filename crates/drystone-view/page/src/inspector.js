@@ -115,6 +115,8 @@ export class Inspector {
         const ticket = (this.ticket = {}), d = new Decoder(app.info.channels), history = this.history;
         let pause = performance.now();
         for (let k = 0; k < app.source.frames.length; k++) {
+            // What comes after a gap begins with a key frame.
+            if (!app.source.frames[k]) continue;
             d.read(app.source.frames[k]);
             history.times.push(d.head.time);
             history.rows.push(this.row(d));
@@ -188,9 +190,16 @@ export class Inspector {
         const { app } = this, p = this.pulled, to = app.view.onPlane(e.clientX, e.clientY, p.through);
         if (!to) return;
         p.to = to;
-        const d = app.decoder, c = d.position(p.body), v = rotate(d.rotation(p.body), p.local);
-        app.view.drawPull(c.map((x, k) => x + v[k]), to);
+        this.drawPull();
         app.source.send(command.drag(p.body, p.local, to));
+    }
+    /** The spring, from where its body is now. */
+    drawPull() {
+        const { app, pulled: p } = this, d = app.decoder;
+        if (!p?.to) return;
+        if (p.body >= d.n || !d.alive[p.body]) { this.release(); return; }
+        const c = d.position(p.body), v = rotate(d.rotation(p.body), p.local);
+        app.view.drawPull(c.map((x, k) => x + v[k]), p.to);
     }
     release() {
         this.pulled = null;

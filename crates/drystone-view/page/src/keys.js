@@ -40,7 +40,7 @@ export function bindKeys(app) {
             case "Comma": app.stepBy(-1); break;
             case "Period": app.stepBy(1); break;
             case "Home": app.restart(); break;
-            case "End": if (!app.live) app.go(app.source.frames.length - 1); break;
+            case "End": if (!app.live) app.go(app.source.count - 1); break;
             case "KeyL": app.loop = !app.loop; app.buttons(); break;
             case "KeyK": cycle($("colour")); break;
             case "KeyQ": cycle($("forces")); break;
@@ -58,11 +58,16 @@ export function bindKeys(app) {
         }
         return true;
     };
+    let tabbed = false;
+    addEventListener("pointerdown", () => { tabbed = false; }, { capture: true });
     addEventListener("keydown", (e) => {
+        if (e.code === "Tab") tabbed = true;
         if (e.ctrlKey || e.metaKey || !app.info || $("help").open) return;
         const on = e.target, field = on.matches?.("input:not([type=range]):not([type=checkbox]), select");
         if (field) return;
-        const driven = app.live && !e.shiftKey && !e.altKey && app.driver.bound(e.code);
+        // A slider that was reached by keyboard keeps the keys that move it, also where a scene binds them.
+        const slides = tabbed && on.matches?.("input[type=range]") && /^(Arrow|Page|Home$|End$)/.test(e.code);
+        const driven = app.live && !slides && !e.shiftKey && !e.altKey && app.driver.bound(e.code);
         if (driven) {
             if (!e.repeat) app.driver.key(e.code, true);
             e.preventDefault();

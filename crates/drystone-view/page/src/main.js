@@ -6,7 +6,7 @@ import { Driver } from "./drive.js";
 import { Inspector } from "./inspector.js";
 import { bindKeys } from "./keys.js";
 import { Plot } from "./plots.js";
-import { command, Decoder, HALF } from "./protocol.js";
+import { command, Decoder, HALF, head } from "./protocol.js";
 import { DocumentSource, SocketSource } from "./sources.js";
 import { View3D } from "./view3d.js";
 
@@ -16,6 +16,8 @@ const LINES = ["#3b82c4", "#d9822b", "#2a9d6f", "#b05fa3", "#888"];
 class App {
     constructor() {
         this.index = -1;
+        // The frame that is waited for, if it is not here yet.
+        this.goal = null;
         this.time = 0;
         this.playing = false;
         this.speed = 1;
@@ -25,16 +27,22 @@ class App {
         this.tints = new Uint8Array(0);
         this.fitted = false;
         this.liveNumbers = { times: [], all: [] };
+        // Moments of a live run that have come since the last picture.
+        this.pending = [];
         this.driver = new Driver((bytes) => this.source.send(bytes));
         this.timings = { drawn: 0, script: performance.now() };
         const on = {
             hello: (h) => { this.timings.hello = performance.now(); this.hello(h); },
             stage: () => { this.stale = true; },
             frame: (i) => this.arrived(i),
-            live: (bytes) => { this.pending = bytes; },
+            live: (bytes) => this.pending.push(bytes),
             status: (s) => this.status(s),
             inputs: (blob) => save(blob, `${this.info.name}-inputs.json`),
-            closed: () => this.say("the program has ended: this page shows what it was sent", true),
+            closed: () => {
+                this.say("the program has ended: this page shows what it was sent", true);
+                this.goal = null;
+                this.redraw();
+            },
         };
         // Frames come while the renderer starts.
         const packed = $("frames");
@@ -63,6 +71,8 @@ class App {
         $("title").textContent = h.title;
         $("state").textContent = h.live ? "live" : "loading";
         this.decoder = new Decoder(h.channels);
+        this.pending.length = 0;
+        if (this.inspector.pulled) this.inspector.release();
         const options = [...h.channels.map((c) => c.name), "kind"];
         $("colour").replaceChildren(...options.map((name) => new Option(name, name)));
         if (!options.includes(this.colour)) this.colour = options[0];
@@ -96,13 +106,14 @@ class App {
 
     arrived(i) {
         const slider = $("slider");
-        slider.max = this.source.frames.length - 1;
+        slider.max = this.source.count - 1;
         if (i === 0) { this.timings.frame = performance.now(); this.go(0); this.draw(performance.now()); this.playing = true; this.buttons(); }
+        if (this.goal !== null && this.source.has(this.goal)) this.go(this.goal);
         this.plotsDue = true;
     }
 
     status(s) {
-        if (s.error) this.say(s.error, true);
+        if (s.error) { this.say(s.error, true); this.parameters?.all.forEach((p) => p.refused()); }
         else if (this.live) this.say("");
         if (this.live) {
             if (s.running !== undefined) this.playing = s.running;
@@ -110,10 +121,12 @@ class App {
             return;
         }
         const total = Math.max(1, Math.round(100 * Math.min(1, (this.source.heads.at(-1)?.time ?? 0) / (this.info.duration_s || 1))));
-        const n = this.source.frames.length, ended = s.end !== null && s.end !== undefined;
+        $("slider").max = Math.max(0, this.source.count - 1);
+        const n = this.source.loaded, ended = s.end !== null && s.end !== undefined;
         if (this.source.end !== null) $("state").textContent = `${n} frames`;
         else if (ended) $("state").textContent = `loading ${n} of ${s.count} frames`;
-        else $("state").textContent = this.info.recording ? `recording, ${n} frames so far` : `simulating ${total} %`;
+        else if (!this.info.recording) $("state").textContent = `simulating ${total} %`;
+        else $("state").textContent = n < s.count ? `recording, ${n} of ${s.count} frames loaded` : `recording, ${n} frames so far`;
         if (this.source.end) this.say(this.source.end);
     }
 
@@ -124,7 +137,7 @@ class App {
         this.last = now;
         if (this.live) {
             this.driver.tell();
-            if (this.pending) this.takeLive();
+            if (this.pending.length) this.takeLive();
         } else if (this.playing && this.index >= 0) this.advance(dt);
         if (this.plotsDue && (!this.plotted || now - this.plotted > 200)) { this.plotted = now; this.drawPlots(); }
         // There is nothing to see before the first frame.
@@ -144,22 +157,31 @@ class App {
     }
 
     advance(dt) {
-        const heads = this.source.heads, end = heads[heads.length - 1];
+        const { heads, count } = this.source;
+        if (this.goal !== null) return;
         this.time += dt * this.speed;
-        if (this.time >= end.time) {
-            const over = this.source.end !== null;
-            if (over && this.loop && heads.length > 1) { this.go(0); return; }
-            if (over && this.index === heads.length - 1) { this.playing = false; this.buttons(); }
-            this.time = Math.min(this.time, end.time);
-        }
         let i = this.index;
-        while (i + 1 < heads.length && heads[i + 1].time <= this.time + 1e-9) i++;
+        while (heads[i + 1]?.time <= this.time + 1e-9) i++;
+        if (!heads[i + 1] && this.time >= heads[i].time) {
+            const over = this.source.end !== null;
+            if (i + 1 < count) this.source.fetch(i + 1);
+            if (over && this.loop && count > 1) { this.go(0); return; }
+            if (over && this.index === count - 1) { this.playing = false; this.buttons(); }
+            this.time = heads[i].time;
+        }
         if (i !== this.index) this.go(i, this.time);
     }
 
-    /** Shows frame number i. */
+    /** Shows frame number i, as soon as it is here. */
     go(i, time) {
-        i = Math.max(0, Math.min(this.source.frames.length - 1, Math.round(i)));
+        i = Math.max(0, Math.min(this.source.count - 1, Math.round(i)));
+        this.goal = null;
+        if (!this.source.has(i)) {
+            this.goal = i;
+            this.source.fetch(i);
+            this.redraw();
+            return;
+        }
         const begun = performance.now(), key = i - (i % this.info.key_every);
         let from = this.decoder.index + 1;
         if (!(this.decoder.index >= key && from <= i + 1)) from = key;
@@ -172,10 +194,10 @@ class App {
     }
 
     takeLive() {
-        const bytes = this.pending;
-        this.pending = null;
-        this.decoder.read(bytes);
-        this.timings.bytes = bytes.length;
+        // Each tells what has changed since the one before: all are read, and the last is shown. After a new start the first may be one of before,
+        // which means nothing to a decoder that has read no key frame.
+        for (const bytes of this.pending.splice(0)) if (this.decoder.head || head(bytes).key) this.decoder.read(bytes);
+        if (!this.decoder.head) { this.ask(); return; }
         this.index = this.decoder.index;
         this.time = this.decoder.head.time;
         const { times, all } = this.liveNumbers;
@@ -186,6 +208,7 @@ class App {
             if (times.length > 6000) { times.splice(0, 1000); all.splice(0, 1000); }
         }
         this.inspector.note();
+        this.inspector.drawPull();
         this.driver.show([...this.decoder.head.numbers].slice(this.info.numbers.length));
         this.plotsDue = true;
         this.redraw();
@@ -210,8 +233,9 @@ class App {
         this.inspector.show();
         const c = this.decoder.contacts;
         $("contact-note").textContent = c && c.shown < c.all ? `the ${c.shown.toLocaleString()} strongest of ${c.all.toLocaleString()}` : "";
-        $("slider").value = this.index;
+        $("slider").value = this.goal ?? this.index;
         $("time").textContent = `${this.decoder.head.time.toFixed(this.decoder.head.time < 100 ? 2 : 1)} s`;
+        if (this.goal !== null) $("time").textContent = "loading";
         $("slider").setAttribute("aria-valuetext", $("time").textContent);
         if (!this.live) this.plotsDue = true;
     }
@@ -241,7 +265,9 @@ class App {
             const log = this.colour === "residual";
             const codes = d.coded(channel), [most, all] = codes ? this.range(codes) : [-99, -99];
             const before = this.scales[this.colour] ?? (log ? -99 : 0);
-            const top = log ? Math.max(before, Math.ceil(all)) : Math.max(before, most > 0 ? nice(most) : 0);
+            // Speeds of the size that steps are solved to are noise, and have no colours of their own.
+            const least = this.colour === "speed" && most > 0 && this.info.tolerance > 0 ? nice(10 * this.info.tolerance) : 0;
+            const top = log ? Math.max(before, Math.ceil(all)) : Math.max(before, least, most > 0 ? nice(most) : 0);
             this.scales[this.colour] = top;
             const high = log ? (top > -90 ? top : 0) : top || 1, low = log ? high - 6 : 0;
             const place = this.places(low, high);
@@ -344,13 +370,22 @@ class App {
         this.plotsDue = false;
         if (!this.plots || $("plots").hidden) return;
         const heads = this.live ? null : this.source.heads;
-        const times = this.live ? this.liveNumbers.times : heads.map((h) => h.time), rows = this.live ? this.liveNumbers.all : heads.map((h) => h.numbers);
+        let { times, all: rows } = this.liveNumbers;
+        if (!this.live) {
+            [times, rows] = [[], []];
+            // Lines end where frames are missing.
+            for (const h of heads) {
+                const before = heads[h?.index - 1];
+                if (h && !before && h.index > 0) { times.push(h.time); rows.push(null); }
+                if (h) { times.push(h.time); rows.push(h.numbers); }
+            }
+        }
         // The first frame is before the first step: it has no report.
         const skip = !this.live && rows.length > 1 ? 1 : 0;
         for (const { plot, list } of this.plots) {
             const series = list.map(([name, k], i) => ({
                 name, colour: LINES[i % LINES.length],
-                values: rows.map((r, j) => (j < skip && k > 1 ? NaN : k < 0 ? r[0] + r[1] : r[k])),
+                values: rows.map((r, j) => (!r || (j < skip && k > 1) ? NaN : k < 0 ? r[0] + r[1] : r[k])),
             }));
             plot.set(times, series, this.time);
         }
@@ -372,27 +407,47 @@ class App {
 
     makeParameters(list) {
         const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
-        $("parameters").replaceChildren(...list.map(({ name, value, unit, about, range, choices, whole, open }) => {
+        // The same ones with other values stay where they are: one may be in use.
+        const form = JSON.stringify(list.map((p) => [{ ...p, value: null }, hasSlider(p)])), held = document.activeElement?.id;
+        if (this.parameters?.form === form) { list.forEach((p, i) => this.parameters.all[i].take(p.value)); return; }
+        this.parameters = { form, all: [] };
+        $("parameters").replaceChildren(...list.map((parameter) => {
+            const { name, unit, about, range, choices, whole, open } = parameter;
+            let { value } = parameter, sent = null;
             const limits = range ? `from ${range[0]} to ${range[1]}` : "", title = [about, limits].filter(Boolean).join("; ");
             const id = `parameter-${name}`, row = make("div", { className: "parameter" });
             const input = choices.length ? make("select", { id, title }) : make("input", { id, title, type: "text" });
             if (choices.length) input.append(...choices.map((c) => new Option(c, c)));
             input.value = value;
+            if (!value && open) input.placeholder = "the file’s";
             input.disabled = !open;
             row.append(make("label", { textContent: unit ? `${name}, ${unit}` : name, title, htmlFor: id }));
-            const send = () => { if (input.value !== value) this.source.send(command.set(name, input.value)); };
+            const send = () => {
+                if (input.value === (sent ?? value)) return;
+                sent = input.value;
+                this.source.send(command.set(name, sent));
+            };
             input.addEventListener("change", send);
-            const slider = open && !choices.length ? slide(value, range, whole) : null;
+            const slider = hasSlider(parameter) ? slide(value, range, whole) : null;
+            const speak = () => slider?.element.setAttribute("aria-valuetext", [input.value, unit].filter(Boolean).join(" "));
             if (slider) {
-                Object.assign(slider.element, { title });
+                Object.assign(slider.element, { title, id: `${id}-slider` });
                 slider.element.setAttribute("aria-label", name);
-                slider.element.addEventListener("input", () => { input.value = slider.value(); });
+                slider.element.addEventListener("input", () => { input.value = slider.value(); speak(); });
                 slider.element.addEventListener("change", send);
                 row.append(slider.element);
             }
             row.append(input);
+            const back = () => { sent = null; input.value = value; slider?.to(value); speak(); };
+            speak();
+            this.parameters.all.push({
+                // What has been moved on since is still to come.
+                take: (now) => { value = now; if (sent === null || sent === now) back(); },
+                refused: () => { if (sent !== null) back(); },
+            });
             return row;
         }));
+        if (held?.startsWith("parameter-")) $(held)?.focus();
     }
 
     say(text, bad = false) {
@@ -414,7 +469,7 @@ class App {
         if (this.live) { this.playing = !this.playing; this.source.send(command.run(this.playing)); }
         else {
             this.playing = !this.playing;
-            if (this.playing && this.index === this.source.frames.length - 1) this.go(0);
+            if (this.playing && this.index === this.source.count - 1) this.go(0);
         }
         this.buttons();
     }
@@ -426,9 +481,9 @@ class App {
     restart() { if (this.live) this.source.send(command.restart()); else this.go(0); }
     seek(t) {
         const heads = this.source.heads;
-        let a = 0, b = heads.length;
-        while (b - a > 1) { const m = (a + b) >> 1; if (heads[m].time <= t + 1e-9) a = m; else b = m; }
-        this.go(a);
+        let last = 0;
+        for (const h of heads) if (h?.time <= t + 1e-9) last = h.index;
+        this.go(last);
     }
     setColour(name) { this.colour = name; $("colour").value = name; if (this.live) this.ask(); else this.redraw(); }
     setForces(mode) { this.view.forces.mode = mode; $("forces").value = mode; if (this.live) this.ask(); this.redraw(); }
@@ -494,6 +549,8 @@ class App {
         $("speed").addEventListener("change", (e) => { this.speed = Number(e.target.value); if (this.live) this.source.send(command.pace(this.speed)); });
         $("colour").addEventListener("change", (e) => this.setColour(e.target.value));
         $("forces").addEventListener("change", (e) => this.setForces(e.target.value));
+        const factor = (e) => e.setAttribute("aria-valuetext", `${Number((10 ** Number(e.value)).toPrecision(2))} ×`);
+        for (const id of ["force-scale", "add-size"]) { factor($(id)); $(id).addEventListener("input", (e) => factor(e.target)); }
         $("force-scale").addEventListener("input", (e) => { this.view.forces.scale = 10 ** Number(e.target.value); this.redraw(); });
         $("joints").addEventListener("change", (e) => this.setJoints(e.target.checked));
         $("cut-axis").addEventListener("change", () => this.setCut());
@@ -508,16 +565,25 @@ class App {
     }
 }
 
+/** Whether a slider can stand beside a parameter's box. */
+function hasSlider({ value, range, choices, open }) {
+    const x = Number(value);
+    return open && !choices.length && value !== "" && isFinite(x) && !!(range || x !== 0);
+}
+
 /** A slider for a number: over its range, or over a decade to either side. */
 function slide(text, range, whole) {
-    const x = Number(text);
-    if (text === "" || !isFinite(x) || (!range && x === 0)) return null;
+    let x = Number(text);
     const element = Object.assign(document.createElement("input"), { type: "range" });
     whole ||= !range && Number.isInteger(x) && x >= 10;
     const rounded = (v) => (whole ? Math.round(v) : Number(v.toPrecision(3)));
     if (range) Object.assign(element, { min: range[0], max: range[1], step: whole ? 1 : (range[1] - range[0]) / 200, value: x });
     else Object.assign(element, { min: -1, max: 1, step: 0.02, value: 0 });
-    return { element, value: () => rounded(range ? Number(element.value) : x * 10 ** Number(element.value)) };
+    return {
+        element,
+        value: () => rounded(range ? Number(element.value) : x * 10 ** Number(element.value)),
+        to: (text) => { x = Number(text); element.value = range ? x : 0; },
+    };
 }
 
 function save(blob, name) {

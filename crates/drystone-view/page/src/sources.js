@@ -10,8 +10,12 @@ const PORTION = 64;
 class Source {
     constructor(on) {
         this.on = on;
+        // By number; of a long run that is looked at before it is here, with gaps.
         this.frames = [];
         this.heads = [];
+        this.loaded = 0;
+        // Frames that there are, here or not yet.
+        this.count = 0;
         this.bytes = 0;
         this.stage = null;
         this.end = null;
@@ -41,10 +45,20 @@ class Source {
             return;
         }
         const h = head(bytes);
+        if (!this.frames[h.index]) this.loaded++;
         this.frames[h.index] = bytes;
         this.heads[h.index] = h;
+        this.count = Math.max(this.count, h.index + 1);
         this.on.frame(h.index);
     }
+    key(i) { return i - (i % this.hello.key_every); }
+    /** Whether frame number i can be read: it is here, and so are those between it and its key frame. */
+    has(i) {
+        for (let k = this.key(i); k <= i; k++) if (!this.frames[k]) return false;
+        return true;
+    }
+    /** Asks for frame number i before others. */
+    fetch() {}
     status(s) { this.on.status(s); }
     send() {}
 }
@@ -53,6 +67,7 @@ class Source {
 export class SocketSource extends Source {
     constructor(on) {
         super(on);
+        this.wish = null;
         const early = globalThis.early;
         this.socket = early?.socket ?? connect();
         this.socket.onmessage = (e) => this.take(new Uint8Array(e.data));
@@ -64,13 +79,32 @@ export class SocketSource extends Source {
         });
     }
     send(bytes) { if (this.socket.readyState === 1) this.socket.send(bytes); }
+    fetch(i) { this.wish = i; }
     status(s) {
+        if (s.next === undefined) { super.status(s); return; }
+        this.count = s.count;
         // It has ended here once all of it is here.
-        if (s.next !== undefined) this.end = s.next < s.count ? null : s.end ?? null;
+        const whole = this.loaded >= s.count;
+        this.end = whole ? s.end ?? null : null;
         super.status(s);
-        if (s.next === undefined) return;
-        if (s.next < s.count) this.send(command.want(s.next, PORTION));
-        else if (this.end === null) setTimeout(() => this.send(command.want(s.next, PORTION)), 100);
+        if (whole && this.end === null) setTimeout(() => this.send(command.want(s.count, PORTION)), 100);
+        if (whole) return;
+        // First what is waited for; then on from there, and at the end what was left out.
+        if (this.wish !== null && this.has(this.wish)) this.wish = null;
+        let from = this.gap(this.wish === null ? s.next : this.key(this.wish));
+        if (from >= s.count) from = this.gap(0);
+        let to = from;
+        while (to < s.count && to - from < PORTION && !this.frames[to]) to++;
+        const ask = () => this.send(command.want(from, to - from)), again = from === this.asked;
+        this.asked = from;
+        // What did not come once may be damaged.
+        if (again) setTimeout(ask, 1000);
+        else ask();
+    }
+    /** The first frame from number i on that is not here. */
+    gap(i) {
+        while (this.frames[i]) i++;
+        return i;
     }
 }
 

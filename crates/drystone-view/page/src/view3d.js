@@ -159,7 +159,7 @@ export class View3D {
             }
         }
         const moving = isFinite(low[0]), across = (a, b) => Math.hypot(b[0] - a[0], b[1] - a[1], b[2] - a[2]);
-        const most = moving ? 2.5 * across(low, high) : Infinity;
+        const most = moving ? 4 * across(low, high) : Infinity;
         for (const i of instances) {
             if (i.body >= bodies.n || !bodies.alive[i.body] || !stands(i.body) || geometries[i.geometry].kind === "plane") continue;
             const [a, b] = boxOf(i, geometries[i.geometry], bodies);

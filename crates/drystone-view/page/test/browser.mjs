@@ -45,8 +45,15 @@ function run(...args) {
 const launched = { executablePath, args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"] };
 const browser = await chromium.launch(launched);
 
-async function open(url, options = {}) {
+/** `slow`: what the page says takes so long to the program, ms. */
+async function open(url, { slow, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1200, height: 760 }, colorScheme: "light", ...options });
+    if (slow) {
+        await context.routeWebSocket(/socket/, (page) => {
+            const server = page.connectToServer();
+            page.onMessage((m) => setTimeout(() => server.send(m), slow));
+        });
+    }
     const page = await context.newPage();
     page.faults = [];
     page.on("pageerror", (e) => page.faults.push(String(e)));
@@ -72,6 +79,100 @@ const place = (page, body) => get(page, (b) => {
     const box = view.renderer.domElement.getBoundingClientRect();
     return [box.left + (v.x + 1) * 0.5 * box.width, box.top + (1 - v.y) * 0.5 * box.height];
 }, body);
+
+/** Six boxes on a belt, and balls that fall onto it. */
+const CONVEYOR = `[parameters]
+speed = { default = 0.8, unit = "m/s", range = [0, 2], about = "of the belt" }
+[settings]
+h = 0.005
+T = 4
+[[body]]
+name = "floor"
+motion = "static"
+shape = { type = "plane" }
+mu = 0.5
+[[body]]
+name = "belt"
+motion = "static"
+shape = { type = "box", half = [2, 0.3, 0.05] }
+position = [0, 0, 0.5]
+mu = 0.6
+surface_velocity = ["= speed", 0, 0]
+[[body]]
+for = { i = 6 }
+name = "box \${i}"
+shape = { type = "box", half = [0.1, 0.08, 0.06] }
+mass = 1.5
+mu = 0.5
+position = ["= -1.8 + 0.25*i", 0, 0.62]
+[[emitter]]
+min = [-1.9, -0.1, 1.0]
+max = [-1.7, 0.1, 1.2]
+rate = 2
+[[emitter.body]]
+name = "drop"
+shape = { type = "sphere", r = 0.05 }
+density = 800
+mu = 0.4
+`;
+
+/** A block on a rail, a wheel and an arm, and a crate on the floor. */
+const CART = `[settings]
+h = 0.005
+T = 4
+[[body]]
+name = "floor"
+motion = "static"
+shape = { type = "plane" }
+mu = 0.5
+${["block", "wheel", "arm", "crate"].map((name, k) => `[[body]]
+name = "${name}"
+shape = { type = "box", half = [0.1, 0.1, 0.1] }
+mass = 2
+mu = 0.5
+position = [${k - 1.5}, 0, ${name === "crate" ? 0.1 : 0.4}]`).join("\n")}
+[[joint]]
+name = "rail"
+type = "prismatic"
+b = "block"
+axis = [0, 1, 0]
+motor = { speed = 0, limit = 1000 }
+[[joint]]
+name = "hub"
+type = "revolute"
+b = "wheel"
+axis = [0, 1, 0]
+motor = { speed = 0, limit = 1000 }
+[[joint]]
+name = "shoulder"
+type = "revolute"
+b = "arm"
+axis = [0, 1, 0]
+motor = { position = 0, limit = 1000 }
+[[control]]
+name = "along"
+unit = "m/s"
+joint = "rail"
+commands = "speed"
+range = [-10, 10]
+rate = 100
+[[control]]
+name = "round"
+unit = "rad/s"
+joint = "hub"
+commands = "speed"
+range = [-10, 10]
+rate = 100
+keys = ["ArrowRight", "ArrowLeft"]
+[[control]]
+name = "arm"
+unit = "rad"
+joint = "shoulder"
+commands = "position"
+range = [0, 1.4]
+rate = 2
+hold = true
+`;
 
 const tests = {
     async view() {
@@ -139,6 +240,18 @@ const tests = {
         assert.equal(await get(phone, () => document.documentElement.dataset.theme), "dark");
         await shot(phone, "view-phone");
         await phone.context().close();
+        assert.equal(await stop(server), 130);
+    },
+
+    /** The first picture has what stands there, too: a belt is as long as it is before anything has gone along it. */
+    async opening() {
+        const scene = join(folder, "conveyor.toml");
+        writeFileSync(scene, CONVEYOR);
+        const server = await start("view", scene, "--time", "0.1", "--no-open", "--quiet"), page = await open(server.url);
+        const { low, high } = await get(page, () => drystone.box);
+        assert.ok(low[0] <= -2 && high[0] >= 2, `from ${low} to ${high}`);
+        await shot(page, "opening");
+        await page.context().close();
         assert.equal(await stop(server), 130);
     },
 
@@ -295,6 +408,26 @@ const tests = {
         assert.deepEqual(page.faults, []);
         await page.context().close();
         assert.equal(await stop(server), 130);
+        // Over a slow line the end can be looked at before the middle is here, and the middle comes.
+        const again = await start("view", made, "--no-open"), slow = { slow: 300 };
+        const far = await open(again.url, slow);
+        await until(far, `drystone.source.count === ${frames}`);
+        await far.locator("#canvas").focus();
+        await far.keyboard.press("End");
+        assert.equal(await far.locator("#slider").getAttribute("max"), String(frames - 1));
+        assert.equal(await far.locator("#slider").inputValue(), String(frames - 1));
+        await until(far, `drystone.index === ${frames - 1}`);
+        assert.ok(await get(far, () => drystone.source.loaded < drystone.source.count && drystone.source.end === null), "not all is here");
+        assert.deepEqual(await get(far, () => bodiesNow()), seen);
+        await shot(far, "recording-end");
+        await get(far, () => drystone.tab("plots"));
+        await until(far, () => drystone.source.end !== null);
+        assert.equal(await get(far, () => drystone.source.frames.filter(Boolean).length), frames);
+        await far.keyboard.press("Home");
+        assert.equal(await get(far, () => drystone.index), 0);
+        assert.deepEqual(far.faults, []);
+        await far.context().close();
+        assert.equal(await stop(again), 130);
         // The same as one file, every other frame of it.
         const html = resolve(folder, "packing-run.html");
         const exported = await run("export", made, "--to", html, "--every", "2");
@@ -488,6 +621,111 @@ const tests = {
         await page.locator("#control-0").evaluate((e) => { e.value = "-1"; e.dispatchEvent(new Event("input")); });
         await until(page, `Math.hypot(drystone.decoder.position(${chassis})[0] - ${there[0]}, drystone.decoder.position(${chassis})[1] - ${there[1]}) > 0.5`);
         assert.match(await page.locator("#clock").innerText(), /solved so far\s+[\d,]+ of [\d,]+ steps/);
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 130);
+    },
+
+    /** Parameters by keyboard: each stroke starts the scene again, and everything is still there after many quick ones. */
+    async parameters() {
+        const scene = join(folder, "conveyor.toml");
+        writeFileSync(scene, CONVEYOR);
+        const server = await start("live", scene, "--no-open"), page = await open(server.url);
+        // What the file says where nobody has set it.
+        const box = (name) => page.locator(`#parameter-${name}`).inputValue();
+        assert.deepEqual([await box("h"), await box("seed"), await box("mu")], ["0.005", "1", ""]);
+        await page.locator('[role=tab][data-tab="drive"]').click();
+        const slider = page.locator("#parameter-speed-slider");
+        await slider.focus();
+        assert.equal(await slider.getAttribute("aria-valuetext"), "0.8 m/s");
+        for (let k = 0; k < 12; k++) await page.keyboard.press("ArrowLeft");
+        await until(page, () => drystone.info.parameters[0].value === "0.68" && drystone.decoder.head?.step > 100);
+        assert.equal(await slider.inputValue(), "0.68");
+        assert.ok(await get(page, () => document.activeElement.id === "parameter-speed-slider"), "it is still in hand");
+        const missing = await get(page, () => [...drystone.source.stage.names].filter(([b]) => !drystone.decoder.alive[b]).map(([, name]) => name));
+        assert.deepEqual(missing, [], "bodies that are not drawn");
+        // Moments that are asked for twice come twice: none is passed over, or bodies would drift from where they are.
+        await page.keyboard.press("p");
+        await until(page, () => !drystone.playing);
+        await get(page, () => { for (let k = 0; k < 5; k++) { drystone.setColour(k % 2 ? "force" : "speed"); drystone.source.send(new Uint8Array([5, 1, 0])); } });
+        await page.waitForTimeout(500);
+        const second = await open(server.url), n = await get(page, () => drystone.decoder.head.step);
+        await until(second, `drystone.decoder.head?.step === ${n}`);
+        assert.deepEqual(await get(page, () => bodiesNow()), await get(second, () => bodiesNow()));
+        await second.context().close();
+        // What is refused is said, and the box says again what holds.
+        for (const [name, value, holds] of [["h", "-1", "0.005"], ["seed", "half", "1"], ["mu", "-1", ""]]) {
+            await page.locator(`#parameter-${name}`).fill(value);
+            await page.keyboard.press("Enter");
+            await until(page, `document.getElementById("parameter-${name}").value === "${holds}" && !document.getElementById("message").hidden`, 5000);
+        }
+        // A slider of factors says the number that it makes.
+        await page.locator("#parameter-mu").fill("0.4");
+        await page.keyboard.press("Enter");
+        await until(page, () => drystone.info.parameters.find((p) => p.name === "mu").value === "0.4" && document.getElementById("parameter-mu-slider"));
+        assert.equal(await page.locator("#parameter-mu-slider").getAttribute("aria-valuetext"), "0.4");
+        await shot(page, "parameters");
+        assert.deepEqual(page.faults, []);
+        await page.context().close();
+        assert.equal(await stop(server), 130);
+    },
+
+    /** Controls without keys: their sliders by keyboard alone; and the line of a spring follows its body. */
+    async sliders() {
+        const scene = join(folder, "cart.toml");
+        writeFileSync(scene, CART);
+        const server = await start("live", scene, "--no-open"), page = await open(server.url);
+        const value = (k) => get(page, (i) => drystone.decoder.head.numbers[drystone.info.numbers.length + i], k);
+        // A cart that stands is dark: what is left of its speed is noise.
+        await until(page, () => drystone.decoder.head?.step > 20);
+        assert.ok(await get(page, () => drystone.scales.speed >= 10 * drystone.info.tolerance), "the scale has a floor");
+        // The spring's line begins at its body, also while the pointer rests.
+        const crate = await get(page, () => [...drystone.source.stage.names].find(([, name]) => name === "crate")[0]);
+        await get(page, () => { const draw = drystone.view.drawPull; drystone.view.drawPull = function (from, to) { globalThis.line = from; draw.call(this, from, to); }; });
+        const [x, y] = await place(page, crate);
+        await page.mouse.move(x, y);
+        await page.mouse.down();
+        await page.mouse.move(x, y - 120, { steps: 3 });
+        await page.waitForTimeout(1500);
+        const off = await get(page, (b) => Math.hypot(...drystone.decoder.position(b).map((c, k) => c - line[k])), crate);
+        assert.ok(off < 0.18, `the line begins ${off} m from the middle of the crate`);
+        await shot(page, "pulled");
+        await page.mouse.up();
+        await page.locator("#control-0").focus();
+        await page.keyboard.press("Tab");
+        await page.keyboard.press("Shift+Tab");
+        assert.equal(await get(page, () => document.activeElement.id), "control-0");
+        // The arrows are bound to the other one, and move this slider while it is in hand.
+        for (let k = 0; k < 5; k++) { await page.keyboard.down("ArrowRight"); await page.waitForTimeout(60); }
+        assert.equal(await page.locator("#control-0").inputValue(), "0.25");
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length] === 2.5);
+        assert.equal(await value(1), 0);
+        await page.keyboard.up("ArrowRight");
+        assert.equal(await page.locator("#control-0").inputValue(), "0");
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length] === 0);
+        // A lever goes while its slider is held, and stays.
+        await page.locator("#control-2").focus();
+        for (let k = 0; k < 10; k++) { await page.keyboard.down("ArrowRight"); await page.waitForTimeout(40); }
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length + 2] > 0.2);
+        await page.keyboard.up("ArrowRight");
+        assert.equal(await page.locator("#control-2").inputValue(), "0");
+        // What was on its way arrives; then it stands, and neither at its end nor where it began.
+        const pause = () => page.waitForTimeout(500);
+        let up = -1;
+        for (let now = await value(2); now !== up; now = await value(2)) { up = now; await pause(); }
+        await pause();
+        assert.ok(up > 0.2 && up < 1.4 && (await value(2)) === up, `the lever stays: ${up}`);
+        // By mouse it springs back when it is let go; the arrows then drive.
+        const track = await page.locator("#control-0").boundingBox();
+        await page.mouse.move(track.x + track.width / 2, track.y + track.height / 2);
+        await page.mouse.down();
+        await page.mouse.move(track.x + 0.8 * track.width, track.y + track.height / 2, { steps: 4 });
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length] > 4);
+        await page.mouse.up();
+        assert.equal(await page.locator("#control-0").inputValue(), "0");
+        await page.keyboard.down("ArrowRight");
+        await until(page, () => drystone.decoder.head.numbers[drystone.info.numbers.length + 1] === 10);
+        await page.keyboard.up("ArrowRight");
         assert.deepEqual(page.faults, []);
         await page.context().close();
         assert.equal(await stop(server), 130);

@@ -183,9 +183,15 @@ impl<'a> Live<'a> {
     }
 
     fn greet(&mut self) {
+        // What every file has, and need not say.
+        let own = |p: &Parameter| match p.name.as_str() {
+            "h" if p.value.is_empty() => self.world.settings().h.to_string(),
+            "seed" if p.value.is_empty() => self.scene.seed.to_string(),
+            _ => p.value.clone(),
+        };
         let set = |p: &Parameter| {
             let given = self.options.set.iter().rev().find(|(k, _)| *k == p.name);
-            let value = given.map_or_else(|| p.value.clone(), |(_, value)| value.clone());
+            let value = given.map_or_else(|| own(p), |(_, value)| value.clone());
             Parameter { value, ..p.clone() }
         };
         let hello = Hello {
