@@ -256,6 +256,7 @@ fn exports_have_all_that_was_asked_for() {
     holds(&scratch.bad("export rec --to t.csv --body brock"), &["no body 'brock'", "did you mean 'bricks'?"]);
     assert_eq!(rows("--table steps"), 47);
     assert_eq!(rows("--table steps --from 0.2 --until 0.3 --every 2"), 11);
+    holds(&scratch.bad("export rec --to t.csv --from 9"), &["they are from 0 s to 0.4 s"]);
     holds(&scratch.bad("export rec --to t.gltf --table steps"), &["--table steps", ".csv or .parquet"]);
     scratch.good("picture rec --at 0.1 --glass brick --size 32x32 --to p.png");
 

@@ -82,3 +82,33 @@ fn robots_are_imported_with_what_was_not_understood() {
     holds(&scratch.bad("import one.urdf --to one.json"), &["must end in .toml"]);
     holds(&scratch.bad("import gone.urdf --to x.toml"), &["gone.urdf: cannot be read"]);
 }
+
+/// What a run refuses is no scene that is right; and what is wrong is told at once, whatever is missing.
+#[test]
+fn check_refuses_what_run_refuses_and_tells_all_of_it() {
+    let scratch = Scratch::new("check-all");
+    let ball = "[[body]]\nname = \"ball\"\nshape = { type = \"sphere\", r = 0.1 }\nmass = 1\n";
+    scratch.write("short.toml", format!("[settings]\nT = 1\nh = 2\n{ball}mu = 0.1\n"));
+    for command in ["check", "run"] {
+        let said = scratch.bad(&format!("{command} short.toml"));
+        assert!(said.contains("1 s are less than a step of 2e0 s: nothing to run"), "{said}");
+    }
+    assert!(scratch.bad("check short.toml").contains("short.toml:2:5: settings.T: "));
+    scratch.write("none.toml", "[settings]\nT = 1\nsolver = \"foo\"\ntolerance = -1\ngravity = [0, 0]\n");
+    let said = scratch.bad("check none.toml");
+    for words in
+        ["the field 'body' is missing", "settings.solver: ", "settings.tolerance: ", "settings.gravity: "]
+    {
+        assert_eq!(said.matches(words).count(), 1, "{said}");
+    }
+    scratch.write(
+        "body.toml",
+        format!("[settings]\nT = 1\n{ball}mu = -1\ndensity = 10\nrotation = [0, 0, 0, 0]\n"),
+    );
+    let said = scratch.bad("check body.toml");
+    for words in
+        ["body[0].mu: ", "body[0].density: give mass or density", "body[0].rotation: a zero quaternion"]
+    {
+        assert_eq!(said.matches(words).count(), 1, "{said}");
+    }
+}

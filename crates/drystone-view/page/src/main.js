@@ -128,6 +128,10 @@ class App {
         else if (!this.info.recording) $("state").textContent = `simulating ${total} %`;
         else $("state").textContent = n < s.count ? `recording, ${n} of ${s.count} frames loaded` : `recording, ${n} frames so far`;
         if (this.source.end) this.say(this.source.end);
+        // A body that was picked before all was here has a part of its history.
+        const whole = this.source.end !== null;
+        if (whole && !this.whole) { this.inspector.clear(); this.inspector.look(); }
+        this.whole = whole;
     }
 
     // --- time ---

@@ -419,10 +419,12 @@ const tests = {
         await until(far, `drystone.index === ${frames - 1}`);
         assert.ok(await get(far, () => drystone.source.loaded < drystone.source.count && drystone.source.end === null), "not all is here");
         assert.deepEqual(await get(far, () => bodiesNow()), seen);
+        await far.keyboard.press("n");
         await shot(far, "recording-end");
         await get(far, () => drystone.tab("plots"));
         await until(far, () => drystone.source.end !== null);
         assert.equal(await get(far, () => drystone.source.frames.filter(Boolean).length), frames);
+        await until(far, `drystone.inspector.history.times.length === ${frames}`);
         await far.keyboard.press("Home");
         assert.equal(await get(far, () => drystone.index), 0);
         assert.deepEqual(far.faults, []);
