@@ -90,7 +90,7 @@ fn what_two_controls_share_is_noted() {
     let notes = |second: &str| -> Vec<String> {
         std::fs::write(&file, format!("{LIFT}\n{second}")).unwrap();
         let said = drystone_scene::check(&file).unwrap();
-        said.lines().filter(|l| l.contains("control")).map(String::from).collect()
+        said.lines().filter(|l| l.starts_with("note: ") && l.contains("control")).map(String::from).collect()
     };
     assert_eq!(notes(second), ["note: 2 controls have the name 'up'"]);
     let other = second.replace("\"up\"", "\"other\"");
