@@ -341,7 +341,7 @@ fn what_is_wrong_names_its_line() {
         wrong("a.urdf", "[settings]\nT = 1"),
         "a.urdf: is no robot: a URDF (.urdf) or a model in MuJoCo's form (.xml) is",
     );
-    says(wrong("a.urdf", "<sdf>\n <a b='1' b='2'/></sdf>"), "a.urdf:2:10: attribute 'b' is already defined");
+    says(wrong("a.urdf", "<sdf>\n <a b='1' b='2'/></sdf>"), "a.urdf:2:11: attribute 'b' is already defined");
     says(wrong("a.urdf", "<sdf/>"), "a.urdf:1:1: sdf: <sdf> is no robot");
     says(
         wrong("a.urdf", &ARM.replace("child link=\"fore\"", "child link=\"far\"")),
