@@ -83,8 +83,8 @@ pub struct Outcome {
 }
 
 /// Solves until |r - P(r - u)| is at most the `tolerance` of `asked`. A solver stops by the certificate's
-/// residual, which has another scale for each contact: where it stopped too early it goes on from there with a
-/// smaller tolerance.
+/// residual, which has another scale for each contact: where it stopped too early it goes on from there with
+/// a smaller tolerance.
 pub fn reach(
     file: &ContactProblem,
     problem: &Problem,
