@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _drystone
 from ._drystone import Joint, State, World
-from ._errors import InputError
+from ._errors import ArgumentError, InputError
 from ._run import load
 
 
@@ -33,7 +33,7 @@ class Batch(_drystone.Batch):
     def of(cls, scene: str, count: int, /, *, threads: int | None = None, **parameters: object) -> Batch:
         """`count` worlds of a scene of the gallery or a file."""
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
-            raise InputError(f"count must be a whole number, not negative, got {count!r}")
+            raise ArgumentError(f"count must be a whole number, not negative, got {count!r}")
         loaded = load(scene, **parameters)
         return cls([loaded.world() for _ in range(count)], threads=threads)
 
@@ -75,7 +75,7 @@ class Batch(_drystone.Batch):
         try:
             numbers = np.ascontiguousarray(values, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(f"values must be an array of real numbers, got {str(values)[:80]!r}") from None
+            raise ArgumentError(f"values must be an array of real numbers, got {str(values)[:80]!r}") from None
         slots = _numbers(joints)
         twice = [slot for k, slot in enumerate(slots) if slot in slots[:k]]
         if twice:
@@ -90,7 +90,7 @@ def _numbers(joints: Sequence[Joint | int]) -> list[int]:
         if isinstance(joints, str) or not all(isinstance(j, Joint) or not isinstance(j, (bool, np.bool_)) and 0 <= operator.index(j) < 1 << 32 for j in joints):
             raise TypeError
     except TypeError:
-        raise InputError(f"joints must be joints of one of the worlds, or their numbers, got {joints!r}") from None
+        raise ArgumentError(f"joints must be joints of one of the worlds, or their numbers, got {joints!r}") from None
     return [j.index if isinstance(j, Joint) else int(j) for j in joints]
 
 

@@ -66,8 +66,9 @@ def solvers() -> dict[str, dict[str, str]]:
 
 def _check_outputs(report: object, record: object, record_every: object, record_replace: object) -> None:
     """Says what is wrong with what a run is to write, before it begins."""
-    number = isinstance(record_every, (int, float, np.number)) and not isinstance(record_every, (bool, np.bool_))
-    if record_every is not None and not (number and 0 < float(record_every) < math.inf):  # type: ignore[arg-type]
+    if record_every is not None and (not isinstance(record_every, (int, float, np.number)) or isinstance(record_every, (bool, np.bool_))):
+        raise ArgumentError(f"record_every must be a number above 0, s, got {record_every!r}")
+    if record_every is not None and not 0 < float(record_every) < math.inf:  # type: ignore[arg-type]
         raise InputError(f"record_every must be above 0 s, got {record_every!r}")
     if not isinstance(record_replace, bool):
         raise ArgumentError(f"record_replace must be True or False, got {record_replace!r}")
@@ -127,6 +128,10 @@ def run(
     ('ok', 'stack', 20)
     """
     _check_outputs(report, record, record_every, record_replace)
+    if progress not in (None, True, False):
+        raise ArgumentError(f"progress must be True, False or None, got {progress!r}")
+    if callback is not None and not callable(callback):
+        raise ArgumentError(f"callback must be a function of the world, got {callback!r}")
     settings = {k: v for k, v in options.items() if k in _SETTINGS}
     parameters = [(k, _text(v)) for k, v in options.items() if k not in _SETTINGS]
     under_way = _drystone._Run(

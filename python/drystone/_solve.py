@@ -22,7 +22,7 @@ def _real(name: str, x: Any) -> NDArray[np.float64]:
             return found.astype(np.float64)
     except ValueError:
         pass
-    raise InputError(f"{name} must be an array of real numbers, got {str(x)[:80]!r}")
+    raise ArgumentError(f"{name} must be an array of real numbers, got {str(x)[:80]!r}")
 
 
 def _rows(w: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
@@ -87,7 +87,10 @@ def solve(
             raise InputError(f"{key} is missing")
 
     def column(key: str) -> NDArray[np.float64]:
-        return np.ascontiguousarray(_real(key, problem.get(key, ()))).reshape(-1)
+        given = _real(key, problem.get(key, ()))
+        if given.ndim == 0:
+            raise ArgumentError(f"{key} must be an array of real numbers, one for each {'row' if key == 'q' else 'contact'}, got {given}")
+        return np.ascontiguousarray(given).reshape(-1)
 
     indptr, indices, data, columns = _rows(problem["W"])
     q, mu, mu_r = column("q"), column("mu"), column("mu_r")

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from . import _drystone
 from ._drystone import World
 from ._errors import ArgumentError, InputError
@@ -22,16 +24,29 @@ def _path(name: str, value: str | os.PathLike[str]) -> str:
         raise ArgumentError(f"{name} must be a path, got {value!r}") from None
 
 
+def _check_height(height: object) -> None:
+    if isinstance(height, bool) or not isinstance(height, (int, np.integer)):
+        raise ArgumentError(f"height must be a whole number, at least 1, got {height!r}")
+    if height < 1:
+        raise InputError(f"height must be a whole number, at least 1, got {height!r}")
+
+
+def _check_world(world: object) -> None:
+    if not isinstance(world, World):
+        raise ArgumentError(f"world must be a world, got {world!r}")
+
+
 class View:
     """A page that shows a world or a run: notebooks display it, `save` writes it for a browser. It needs no server and no network."""
 
     def __init__(self, page: str, height: int = 480) -> None:
+        _check_height(height)
         self.page = page
         self.height = height
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes it as one HTML file."""
-        with open(path, "w", encoding="utf-8") as file:
+        with open(_path("path", path), "w", encoding="utf-8") as file:
             file.write(self.page)
 
     def _repr_html_(self) -> str:
@@ -54,6 +69,8 @@ def view(world: World, duration: float = 0.0, *, frames: float = 30.0, height: i
     >>> round(world.time, 6), "<canvas" in page.page
     (0.5, True)
     """
+    _check_world(world)
+    _check_height(height)
     return View(world._page(duration, frames, title), height)
 
 
@@ -113,8 +130,7 @@ def recording(
 
     ParaView, h5py and ``drystone view`` open what is written; ``ds.Recording`` reads it. `replace` takes the place of a recording that is there.
     """
-    if not isinstance(world, World):
-        raise InputError(f"world must be a world, got {world!r}")
+    _check_world(world)
     _path("folder", folder)
     try:
         world._record(folder, every, steps, contacts, joints, double, replace, name)

@@ -184,7 +184,11 @@ impl Batch {
         self.worlds.len()
     }
 
-    fn __getitem__(&self, py: Python<'_>, k: isize) -> PyResult<Py<PyWorld>> {
+    fn __getitem__(&self, py: Python<'_>, k: &Bound<'_, PyAny>) -> PyResult<Py<PyWorld>> {
+        let k = (!is_truth(k))
+            .then(|| k.extract::<isize>().ok())
+            .flatten()
+            .ok_or_else(|| argument(format!("a world of a batch goes by its number, got {}", shown(k))))?;
         let at = if k < 0 { k + self.worlds.len() as isize } else { k };
         let found = usize::try_from(at).ok().and_then(|at| self.worlds.get(at));
         let none = || pyo3::exceptions::PyIndexError::new_err(format!("there is no world {k}"));

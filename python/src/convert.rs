@@ -205,7 +205,9 @@ impl<'py> FromPyObject<'_, 'py> for Times {
                 Err(input(format!("n must be a whole number, at least 1 and at most {MOST_STEPS}, got {n}")))
             }
             Ok(n) if n > 0 => Ok(Self(n)),
-            _ => Err(input(format!("n must be a whole number, at least 1, got {}", shown(&value)))),
+            // PyO3 tells the name of what is a `TypeError`.
+            Err(_) => Err(argument(format!("must be a whole number, at least 1, got {}", shown(&value)))),
+            Ok(_) => Err(input(format!("n must be a whole number, at least 1, got {}", shown(&value)))),
         }
     }
 }
@@ -316,7 +318,17 @@ pub fn function(value: &Bound<'_, PyAny>) -> PyResult<Function> {
     }
     let text = value.py().import("json")?.call_method1("dumps", (value,));
     let text: String = text.map_err(|_| wrong(&format!("got {}", shown(value))))?.extract()?;
-    let f: Function = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
+    let f: Function = serde_json::from_str(&text).map_err(|e| wrong(&in_words(&e, value)))?;
     f.check().map_err(input)?;
     Ok(f)
+}
+
+/// What is wrong with a function, without places in a text that nobody has written.
+fn in_words(e: &serde_json::Error, value: &Bound<'_, PyAny>) -> String {
+    if !value.is_instance_of::<PyDict>() {
+        return format!("got {}", shown(value));
+    }
+    let text = e.to_string();
+    let text = text.split(" at line ").next().unwrap_or_default().replace('`', "'");
+    format!("{}, got {}", text.replace("missing field", "missing"), shown(value))
 }

@@ -1,7 +1,10 @@
 //! Errors as Python sees them: the texts are those of the engine.
 
+use std::ffi::CString;
+
 use drystone::{StepError, WorldError};
 use drystone_scene::SceneError;
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
 mod raised {
@@ -50,6 +53,12 @@ pub fn spelled(text: &str) -> String {
         }
     }
     out + rest
+}
+
+/// Says something that goes on all the same.
+pub fn warn(py: Python<'_>, text: &str) -> PyResult<()> {
+    let text = CString::new(text).map_err(|_| input("a text must not have a NUL in it"))?;
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
 
 /// An argument that is not what it must be: PyO3 tells the error its name.

@@ -56,6 +56,13 @@ impl ContactSeen {
     }
 }
 
+#[pymethods]
+impl ContactSeen {
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<contact with {}: gap {:.3e} m>", self.other.bind(py), self.gap)
+    }
+}
+
 /// Two colliders that touch, or have ceased to.
 #[pyclass(frozen, name = "ContactEvent", module = "drystone", get_all)]
 pub struct ContactEvent {

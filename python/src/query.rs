@@ -9,8 +9,8 @@ use pyo3::types::PyDict;
 
 use crate::body::Body;
 use crate::collider::BodyCollider;
-use crate::convert::{array3, shown};
-use crate::errors::input;
+use crate::convert::{Bits, array3, shown};
+use crate::errors::argument;
 use crate::events::collider;
 use crate::world::{PyWorld, motion};
 
@@ -87,10 +87,10 @@ impl Asked {
             if value.is_none() && Self::NAMES.contains(&key.as_str()) {
                 continue;
             }
-            let wrong = |wanted: &str| input(format!("{key} must be {wanted}, got {}", shown(&value)));
+            let wrong = |wanted: &str| argument(format!("{key} must be {wanted}, got {}", shown(&value)));
             match key.as_str() {
                 "layers" | "mask" => {
-                    let bits: u32 = value.extract().map_err(|_| wrong("32 bits, from 0 to 0xffffffff"))?;
+                    let Bits(bits) = value.extract().map_err(|_| wrong("32 bits, from 0 to 0xffffffff"))?;
                     *(if key == "layers" { &mut layers } else { &mut mask }) = Some(bits);
                 }
                 "motion" => {
@@ -107,7 +107,7 @@ impl Asked {
                     let hint = drystone_solve::solver::nearest(other, Self::NAMES)
                         .map(|n| format!("; did you mean '{n}'?"))
                         .unwrap_or_default();
-                    return Err(pyo3::exceptions::PyTypeError::new_err(format!(
+                    return Err(argument(format!(
                         "there is no keyword '{other}'{hint} (valid: {})",
                         Self::NAMES.join(", ")
                     )));

@@ -37,16 +37,32 @@ pub struct PyReport {
     penetration: f64,
     certificate: Vec<(String, Option<f64>)>,
     ms: Vec<f64>,
+    contradiction: Vec<Party>,
+    apart: Option<Apart>,
 }
+
+/// The joint, if it is one, and the rows of its bodies.
+type Party = (Option<u32>, Vec<u32>);
+/// Who, by how much, m, and what to do about it.
+type Apart = (Party, f64, String);
 
 const STATUS: [&str; 5] = ["converged", "iterations", "budget", "wedged", "diverged"];
 
-/// The numbers of a pickle: counts, residual and overlap, certificate, times.
-type Pickled = ([u64; 7], [f64; 2], Vec<(String, Option<f64>)>, Vec<f64>);
+/// What a pickle holds: counts, residual and overlap, certificate, times, who contradicts whom, what is apart.
+type Pickled = ([u64; 7], [f64; 2], Vec<(String, Option<f64>)>, Vec<f64>, Vec<Party>, Option<Apart>);
+
+/// A contact or a joint as a dictionary.
+fn party<'py>(py: Python<'py>, (joint, bodies): &Party) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("joint", joint)?;
+    d.set_item("bodies", bodies)?;
+    Ok(d)
+}
 
 impl PyReport {
     pub fn of(r: &StepReport) -> Self {
         let c = &r.certificate;
+        let party = |p: &drystone::Party| (p.joint, p.bodies.clone());
         let certificate = [
             ("residual_max", Some(c.residual_max)),
             ("residual_rms", Some(c.residual_rms)),
@@ -74,6 +90,8 @@ impl PyReport {
             penetration: r.penetration_max,
             certificate: certificate.map(|(name, x)| (name.to_string(), x)).to_vec(),
             ms: r.spans.iter().map(|span| 1e3 * span.as_secs_f64()).collect(),
+            contradiction: r.contradiction.iter().map(party).collect(),
+            apart: r.apart.as_ref().map(|a| (party(&a.joint), a.off, a.advice())),
         }
     }
 }
@@ -81,12 +99,11 @@ impl PyReport {
 /// The report of a pickle.
 #[pyfunction]
 pub fn _report(pickled: Pickled) -> PyReport {
-    let ([step, contacts, touching, asleep, status, iterations, substeps], [residual, penetration], c, ms) =
-        pickled;
+    let (counts, [residual, penetration], certificate, ms, contradiction, apart) = pickled;
+    let [step, contacts, touching, asleep, status, iterations, substeps] = counts;
     let [contacts, touching, asleep, status, iterations, substeps] =
         [contacts, touching, asleep, status, iterations, substeps].map(|n| n as usize);
     let status = status.min(STATUS.len() - 1);
-    let certificate = c;
     PyReport {
         step,
         contacts,
@@ -99,6 +116,8 @@ pub fn _report(pickled: Pickled) -> PyReport {
         penetration,
         certificate,
         ms,
+        contradiction,
+        apart,
     }
 }
 
@@ -128,12 +147,38 @@ impl PyReport {
         Ok(d)
     }
 
+    /// Contacts and joints that asked for a motion and missed most of it, because others contradict them,
+    /// those that press hardest first: each the number of its joint (None for a contact) and the rows of its
+    /// bodies, as a dictionary.
+    #[getter]
+    fn contradiction<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.contradiction.iter().map(|p| party(py, p)).collect()
+    }
+
+    /// The joint that is off by most, where that is more than a tenth of its length: its number, the rows of
+    /// its bodies, by how much (m) and what helps, as a dictionary. None if all hold.
+    #[getter]
+    fn apart<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some((joint, off, advice)) = &self.apart else { return Ok(None) };
+        let d = party(py, joint)?;
+        d.set_item("off", off)?;
+        d.set_item("advice", advice)?;
+        Ok(Some(d))
+    }
+
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("drystone._drystone")?.getattr("_report")?;
         let counts = [self.contacts, self.touching, self.asleep, self.status, self.iterations, self.substeps];
         let [a, b, c, d, e, f] = counts.map(|n| n as u64);
-        let numbers = ([self.step, a, b, c, d, e, f], [self.residual, self.penetration]);
-        (make, ((numbers.0, numbers.1, self.certificate.clone(), self.ms.clone()),)).into_pyobject(py)
+        let held: Pickled = (
+            [self.step, a, b, c, d, e, f],
+            [self.residual, self.penetration],
+            self.certificate.clone(),
+            self.ms.clone(),
+            self.contradiction.clone(),
+            self.apart.clone(),
+        );
+        (make, (held,)).into_pyobject(py)
     }
 
     fn __repr__(&self) -> String {

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 
-use crate::convert::shown;
-use crate::errors::input;
+use crate::convert::{V3, flag, is_truth, number, shown, text};
+use crate::errors::{argument, input};
 
 /// What [`apply`] knows.
 pub const NAMES: &[&str] = &[
@@ -30,6 +30,20 @@ pub const NAMES: &[&str] = &[
     "sleep",
 ];
 
+/// What a setting must be.
+fn wanted(key: &str) -> &'static str {
+    match key {
+        "step" | "tolerance" | "compliance" => "a number",
+        "budget_ms" | "envelope" => "a number or None",
+        "gravity" => "three numbers",
+        "iterations" | "substeps" | "max_substeps" | "position_iterations" => "a whole number",
+        "broadphase" => "a text or None",
+        "warm_start" => "True or False",
+        "sleep" => "True, False or a text",
+        _ => "a text",
+    }
+}
+
 /// Changes what is named.
 pub fn apply(s: &mut Settings, given: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     let Some(given) = given else { return Ok(()) };
@@ -39,7 +53,7 @@ pub fn apply(s: &mut Settings, given: Option<&Bound<'_, PyDict>>) -> PyResult<()
         if !NAMES.contains(&key.as_str()) {
             let hint = nearest(&key, NAMES).map(|n| format!("; did you mean '{n}'?")).unwrap_or_default();
             let valid = NAMES.join(", ");
-            return Err(input(format!("there is no setting '{key}'{hint} (valid: {valid})")));
+            return Err(argument(format!("there is no setting '{key}'{hint} (valid: {valid})")));
         }
         match (key.as_str(), value.is_none()) {
             ("budget_ms", true) => s.budget = None,
@@ -68,25 +82,24 @@ pub fn apply(s: &mut Settings, given: Option<&Bound<'_, PyDict>>) -> PyResult<()
 
 /// A value as a file has it.
 fn written(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let number = |x: f64| {
+    let finite = |x: f64| {
         let wrong = || input(format!("{key}: must be finite, got {x}"));
         serde_json::Number::from_f64(x).map(Value::Number).ok_or_else(wrong)
     };
-    if let Ok(on) = value.extract::<bool>() {
-        return Ok(Value::Bool(on));
-    }
-    if let Ok(x) = value.extract::<f64>() {
-        return number(x);
-    }
-    if let Ok(text) = value.extract::<String>() {
-        return Ok(Value::String(text));
-    }
-    match value.extract::<Vec<f64>>() {
-        Ok(all) => Ok(Value::Array(all.into_iter().map(number).collect::<PyResult<_>>()?)),
-        Err(_) => {
-            Err(input(format!("{key}: must be a number, a text or a list of numbers, got {}", shown(value))))
-        }
-    }
+    let wanted = wanted(key);
+    let found = match wanted {
+        "a number" | "a number or None" => number(value).ok().map(finite),
+        // What is no whole number, or one below zero, is refused with its bounds.
+        "a whole number" => number(value).ok().map(finite),
+        "three numbers" => value.extract::<V3>().ok().map(|V3(all)| {
+            let all = all.into_iter().map(finite).collect::<PyResult<_>>()?;
+            Ok(Value::Array(all))
+        }),
+        "True or False" => flag(value).ok().map(|on| Ok(Value::Bool(on))),
+        "True, False or a text" if is_truth(value) => flag(value).ok().map(|on| Ok(Value::Bool(on))),
+        _ => text(value).ok().map(|text| Ok(Value::String(text.into()))),
+    };
+    found.unwrap_or_else(|| Err(argument(format!("{key}: must be {wanted}, got {}", shown(value)))))
 }
 
 /// All of them, as [`apply`] takes them.

@@ -124,6 +124,9 @@ def test_files(tmp_path: pathlib.Path) -> None:
         ({"W": -np.eye(12)}, "not positive semidefinite"),
         ({"W": np.full((12, 12), np.nan)}, "not finite"),
         ({"weight": 3}, "a problem has no 'weight'"),
+        ({"W": "x"}, "W must be an array of real numbers, got 'x'"),
+        ({"mu": 0.4}, "mu must be an array of real numbers, one for each contact, got 0.4"),
+        ({"q": 1}, "q must be an array of real numbers, one for each row, got 1"),
     ],
 )
 def test_bad_problems_are_refused(change: dict[str, object], text: str) -> None:
@@ -162,7 +165,7 @@ def test_a_matrix_that_is_not_symmetric_is_refused() -> None:
     assert np.allclose(found.u, w @ found.r + q, atol=1e-10)
 
 
-INTERRUPTED = "auto pgj pgs apgd bb nncg apgs cpg nsgs-ac admm prox schur ipm"
+INTERRUPTED = "auto lemke pgj pgs apgd bb nncg apgs cpg nsgs-ac admm prox schur ipm"
 
 
 @pytest.mark.parametrize("solver", INTERRUPTED.split())
@@ -188,3 +191,12 @@ def test_control_c_interrupts_a_solve(solver: str) -> None:
     os.kill(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=30)
     assert out == "interrupted\n"
+
+
+@pytest.mark.parametrize("solver", ["lemke", "ipm"])
+def test_a_solve_keeps_to_its_time(solver: str) -> None:
+    rng = np.random.default_rng(2)
+    d = rng.normal(size=(200, 900))
+    problem = {"W": d.T @ d, "q": rng.normal(size=900), "mu": np.full(300, 0.4)}
+    s = ds.solve(problem, solver=solver, tolerance=1e-14, iterations=10**9, budget_ms=300.0)
+    assert s.status == "budget" and s.report["wall_s"] < 5.0

@@ -14,4 +14,4 @@ pub use form::{
 };
 pub use laps::{Laps, Milliseconds};
 pub use recorder::{Identity, Recorder};
-pub use warnings::Warning;
+pub use warnings::{Warning, apart, contradiction};

@@ -8,7 +8,7 @@ use drystone_solve::colour::Colouring;
 use drystone_solve::cone::MAX_ROWS;
 use drystone_solve::memory;
 use drystone_solve::parallel::{self, Shared};
-use drystone_solve::problem::{Bodies, Point, Points, WORLD};
+use drystone_solve::problem::{Ask, Bodies, Point, Points, WORLD};
 use glam::{DMat3, DVec3};
 
 use crate::collide::{Velocities, velocity};
@@ -323,10 +323,15 @@ impl Assembler {
         self.turning.hand_back(&gamma[3 * self.order.len()..], |i, impulse| contacts[i].impulse = impulse);
     }
 
-    /// Hands multipliers back to the joints.
-    pub(crate) fn hand_back_rows(&mut self, gamma: &[f64], h: f64) {
+    /// Hands multipliers back to the joints. `asks` are the rows that gave way.
+    pub(crate) fn hand_back_rows(&mut self, gamma: &[f64], h: f64, asks: &[Ask]) {
         let Problem::Bodies(p) = &self.problem else { return };
-        self.rows.hand_back(&p.general, &gamma[3 * self.order.len()..], h);
+        let contacts = self.order.len();
+        self.rows.hand_back(&p.general, &gamma[3 * contacts..], h);
+        let missed = |ask: &Ask| ask.compliance * (gamma[ask.row as usize] - ask.about);
+        self.rows.note_missed(
+            asks.iter().filter_map(|ask| Some(((ask.block as usize).checked_sub(contacts)?, missed(ask)))),
+        );
     }
 
     /// Hands multipliers back to the joints that are no more than what the next step starts from.

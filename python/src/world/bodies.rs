@@ -1,14 +1,11 @@
 //! Bodies of a world, what they are made of, and what they are to each other.
 
-use std::ffi::CString;
-
 use drystone::{
     BodyDef, BodyId, Collider, Filter, Guide, MassProperties, MaterialId, Motion, PairLaw, World,
 };
 use drystone_solve::solver::nearest;
 use glam::{DMat3, DVec3};
 use numpy::PyArray1;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList};
 
@@ -18,10 +15,10 @@ use crate::arrays;
 use crate::body::Body;
 use crate::collider::PyCollider;
 use crate::convert::{
-    Bits, Q4, V3, body, flag, function, is_truth, maybe_name, maybe_number, maybe_text, number, quat, shown,
-    text, vec3,
+    Bits, Q4, V3, body, direction, flag, function, is_truth, maybe_name, maybe_number, maybe_text, number,
+    quat, shown, text, vec3,
 };
-use crate::errors::{argument, input, world as refused};
+use crate::errors::{argument, input, warn, world as refused};
 use crate::shape::PyShape;
 
 pub fn motion(name: &str) -> PyResult<Motion> {
@@ -66,7 +63,7 @@ pub fn mass_properties(
             Ok(moments) => DMat3::from_diagonal(vec3(moments)),
             Err(_) => {
                 let rows: [V3; 3] = inertia.extract().map_err(|_| {
-                    input("inertia must be three principal moments or a (3, 3) tensor, kg m²")
+                    argument("inertia must be three principal moments or a (3, 3) tensor, kg m²")
                 })?;
                 DMat3::from_cols_array_2d(&rows.map(|r| r.0)).transpose()
             }
@@ -118,9 +115,7 @@ pub fn material(world: &PyWorld, py: Python<'_>, name: &str) -> PyResult<Materia
 }
 
 fn warn_of(py: Python<'_>, material: &str, hint: &str) -> PyResult<()> {
-    let text = format!("material '{material}' is in no pair of set_pair; did you mean '{hint}'?");
-    let text = CString::new(text).map_err(|_| input("material must not have a NUL in it"))?;
-    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
+    warn(py, &format!("material '{material}' is in no pair of set_pair; did you mean '{hint}'?"))
 }
 
 /// Materials of colliders that no pair names, and will not with this one, either, but are called nearly so
@@ -144,6 +139,12 @@ fn course<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<(V3, Bound<'py, PyA
     value.extract().map(Some).map_err(wrong)
 }
 
+/// A direction of length 1.
+fn towards(name: &str, v: V3) -> PyResult<DVec3> {
+    let x = direction(name, v)?;
+    Ok((x / x.abs().max_element()).normalize())
+}
+
 /// What is to be a body's: a list of colliders.
 fn colliders<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<PyRef<'py, PyCollider>>>> {
     if value.is_none() {
@@ -155,7 +156,7 @@ fn colliders<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<PyRef<'py, P
 
 #[pymethods]
 impl PyWorld {
-    /// Adds a body of a shape, or of several colliders.
+    /// Adds a body of a shape, of `colliders`, or of both together.
     ///
     /// `mass` (kg; 1 if nothing is said) or `density` (kg/m³); inertia and centre of mass are those of a
     /// homogeneous body unless given; they count while the body is dynamic. `position` (m) and `rotation`
@@ -163,7 +164,8 @@ impl PyWorld {
     /// (rad/s) in world axes; a static body has none. `friction` (0 if nothing is said), `material`,
     /// `layers` and `mask` are those of `shape`, and of each of the colliders that names none of its own;
     /// `surface_velocity` (m/s) is that of all. Bodies of one `group` other than 0 do not collide; `planar`
-    /// is the normal of a plane that it is locked to.
+    /// is the normal of a plane that it is locked to. `charge` (C) is what the pair forces of a scene file
+    /// are proportional to: it counts in worlds of scenes that have some.
     ///
     /// >>> import drystone as ds
     /// >>> world = ds.World()
@@ -400,8 +402,9 @@ impl PyWorld {
         slf.get().change(slf.py(), |w| w.set_collides(a, b, collide)).map_err(refused)
     }
 
-    /// Lets a kinematic body follow functions of time: (direction, way in m) and (axis, angle in rad).
-    /// Without any it goes on by its own velocity.
+    /// Lets a kinematic body follow functions of time: `along` is (direction, way in m), `about` is (axis,
+    /// angle in rad), both from where the body was added. Directions and axes are in world axes and of any
+    /// length but zero. Without any the body goes on by its own velocity.
     #[pyo3(signature = (body, *, along=None, about=None))]
     fn set_guide(
         slf: &Bound<'_, Self>,
@@ -411,10 +414,10 @@ impl PyWorld {
     ) -> PyResult<()> {
         let mut guide = Guide::default();
         if let Some((direction, f)) = &along {
-            guide.along.push((vec3(*direction), function(f)?));
+            guide.along.push((towards("along", *direction)?, function(f)?));
         }
         if let Some((axis, f)) = &about {
-            guide.about = Some((vec3(*axis), function(f)?));
+            guide.about = Some((towards("about", *axis)?, function(f)?));
         }
         let guide = (along.is_some() || about.is_some()).then_some(guide);
         let id = Self::own(slf, body)?;

@@ -87,8 +87,8 @@ impl PyWorld {
             ("axes", axes.unwrap_or(0.0)),
             ("size", size),
         ] {
-            if !x.is_finite() {
-                return Err(input(format!("{name} must be finite, got {x}")));
+            if !(x.is_finite() && x >= 0.0) {
+                return Err(input(format!("{name} must be finite and not negative, got {x}")));
             }
         }
         let what = DebugOptions { shapes, boxes, contacts, forces, joints, axes, velocities, size };

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use super::PyWorld;
 use crate::convert::shown;
-use crate::errors::input;
+use crate::errors::argument;
 
 /// Functions of a world, in the order in which they are called.
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Hooks {
     pub fn add(&self, py: Python<'_>, hook: &Py<PyAny>) -> PyResult<()> {
         let called = hook.bind(py);
         if !called.is_callable() {
-            return Err(input(format!("hook must be a function of the world, got {}", shown(called))));
+            return Err(argument(format!("hook must be a function of the world, got {}", shown(called))));
         }
         self.lock().push(hook.clone_ref(py));
         Ok(())

@@ -8,10 +8,10 @@ use pyo3::types::PyList;
 use super::PyWorld;
 use crate::body::Body;
 use crate::convert::{
-    Q4, V3, flag, maybe_body, maybe_functions, maybe_name, maybe_number, maybe_points, number, text, two,
-    vec3,
+    Q4, V3, flag, maybe_body, maybe_functions, maybe_name, maybe_number, maybe_points, number, shown, text,
+    two, vec3,
 };
-use crate::errors::{input, world as refused};
+use crate::errors::{argument, input, world as refused};
 use crate::joint::{Asked, PyJoint};
 
 /// A name that does not say who is meant.
@@ -26,7 +26,7 @@ fn axes(name: &str, value: Option<Bound<'_, PyAny>>) -> PyResult<DVec3> {
     let Some(value) = value else { return Ok(DVec3::ZERO) };
     let one = number(&value).map(DVec3::splat);
     one.or_else(|_| value.extract::<V3>().map(vec3))
-        .map_err(|_| input(format!("{name} must be a number or three, got {value}")))
+        .map_err(|_| argument(format!("{name} must be a number or three, got {}", shown(&value))))
 }
 
 #[pymethods]

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use drystone::{BodyId, Settings, State, StepReport, World};
 use drystone_cuda::backend::Backend;
 use drystone_record::recording::Writer;
+use drystone_record::report::{apart, contradiction};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -32,7 +33,7 @@ use user_data::Objects;
 
 use crate::body::Body;
 use crate::convert::{Times, Whole, shown, text};
-use crate::errors::{argument, failed_with, input, step as failed, world as refused};
+use crate::errors::{argument, failed_with, input, spelled, step as failed, warn, world as refused};
 use crate::lend::Inside;
 use crate::report::PyReport;
 use crate::settings;
@@ -66,6 +67,8 @@ pub struct PyWorld {
     accelerations: AtomicBool,
     /// Where it takes its steps, if that is a device.
     backend: Mutex<Backend>,
+    /// Whether it was told that something contradicts itself, and that a joint is apart.
+    told: [AtomicBool; 2],
 }
 
 /// A saved state of a world: see `World.save_state`.
@@ -121,6 +124,7 @@ impl PyWorld {
             turns: Turns::default(),
             accelerations: AtomicBool::new(false),
             backend: Mutex::default(),
+            told: Default::default(),
         }
     }
 
@@ -363,14 +367,29 @@ impl PyWorld {
     /// are called, Ctrl-C works. Another thread that steps the world, too, waits until these steps are taken.
     /// Events are those of all of them: see `contact_events`.
     ///
+    /// The first step in which constraints contradict each other, and the first in which a joint is far
+    /// apart, are a `UserWarning`, once for each world.
+    ///
     /// >>> import drystone as ds
     /// >>> world = ds.World(gravity=[0, 0, 0])
     /// >>> world.step(3).step
     /// 3
     #[pyo3(signature = (n=Times(1)))]
     fn step(slf: &Bound<'_, Self>, n: Times) -> PyResult<PyReport> {
-        let last = Self::take_steps(slf, n.0, |_, _| true)?;
-        last.map(|report| PyReport::of(&report)).ok_or_else(|| input("n must be at least 1"))
+        let (told, mut warnings) = (&slf.get().told, Vec::new());
+        let last = Self::take_steps(slf, n.0, |w, r| {
+            if !r.contradiction.is_empty() && !told[0].swap(true, Ordering::Relaxed) {
+                warnings.push(contradiction(w, r));
+            }
+            if let Some(drift) = r.apart.as_ref().filter(|_| !told[1].swap(true, Ordering::Relaxed)) {
+                warnings.push(apart(w, r, drift));
+            }
+            true
+        });
+        for told in warnings {
+            warn(slf.py(), &format!("step {}: {}", told.step, spelled(&told.text)))?;
+        }
+        last?.map(|report| PyReport::of(&report)).ok_or_else(|| input("n must be at least 1"))
     }
 
     /// Calls `hook(world)` before every step; returns it, so that it can decorate.

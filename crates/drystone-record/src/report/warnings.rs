@@ -20,7 +20,7 @@ pub struct Warning {
 }
 
 /// Rows that could not do what they ask for.
-pub(super) fn contradiction(world: &World, r: &StepReport) -> Warning {
+pub fn contradiction(world: &World, r: &StepReport) -> Warning {
     let model = world.model();
     let names: Vec<String> = r.contradiction.iter().map(|p| party(model, p)).collect();
     let bodies = match r.contradiction.first() {
@@ -100,7 +100,7 @@ pub(super) fn deep(world: &World, r: &StepReport, deep: &DeepOverlap) -> Warning
 }
 
 /// A joint that no longer holds its bodies together.
-pub(super) fn apart(world: &World, r: &StepReport, apart: &JointDrift) -> Warning {
+pub fn apart(world: &World, r: &StepReport, apart: &JointDrift) -> Warning {
     let name = party(world.model(), &apart.joint);
     let text = format!("the {name} is off by {:.3e} m: {}", apart.off, apart.advice());
     Warning { step: r.step, kind: "joints".into(), bodies: apart.joint.bodies.clone(), text }

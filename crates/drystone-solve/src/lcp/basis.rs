@@ -128,10 +128,10 @@ impl Basis {
     }
 
     /// Makes `entering` the column of `variable` in this basis, and B⁻¹ anew where it is too far off. False
-    /// if that does not help: the basis is singular to rounding.
-    pub fn enter(&mut self, variable: usize) -> bool {
+    /// if that does not help, because the basis is singular to rounding or `more` says no.
+    pub fn enter(&mut self, variable: usize, more: &dyn Fn() -> bool) -> bool {
         for anew in [self.since >= EXCHANGES, true] {
-            if anew && !self.refactor() {
+            if anew && !self.refactor(more) {
                 return false;
             }
             self.solve(variable);
@@ -162,8 +162,9 @@ impl Basis {
         std::mem::replace(&mut self.variable[row], variable)
     }
 
-    /// B⁻¹ and the values anew from M and q. False if B is singular.
-    pub fn refactor(&mut self) -> bool {
+    /// B⁻¹ and the values anew from M and q. False if B is singular, or if `more`, asked at every column, says
+    /// no.
+    pub fn refactor(&mut self, more: &dyn Fn() -> bool) -> bool {
         let n = self.n;
         self.taken.clear();
         self.taken.resize(n, false);
@@ -179,6 +180,9 @@ impl Basis {
         (0..n).for_each(|i| self.variable[i] = i);
         self.identity();
         for k in 0..self.wanted.len() {
+            if !more() {
+                return false;
+            }
             let v = self.wanted[k];
             self.solve(v);
             let size = |i: usize| self.entering[i].abs();

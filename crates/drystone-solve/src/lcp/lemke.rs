@@ -55,6 +55,16 @@ pub fn lemke(lcp: &Lcp, pivots: usize) -> Result<LcpSolution, Malformed> {
 impl Lemke {
     /// Solves by at most `pivots` pivots.
     pub fn solve(&mut self, lcp: &Lcp, pivots: usize) -> Result<LcpSolution, Malformed> {
+        self.solve_while(lcp, pivots, &|| true)
+    }
+
+    /// The same until `more` says no, as if the pivots had run out there.
+    pub(crate) fn solve_while(
+        &mut self,
+        lcp: &Lcp,
+        pivots: usize,
+        more: &dyn Fn() -> bool,
+    ) -> Result<LcpSolution, Malformed> {
         lcp.check()?;
         let n = lcp.size();
         if lcp.q.iter().all(|q| *q >= 0.0) {
@@ -69,7 +79,11 @@ impl Lemke {
             self.cover.extend((0..n).map(|i| if path < 2 { 1.0 } else { 1.0 + spread(i) }));
             // Paths through ties have about n pivots; a far longer one has lost its way.
             let end = if path + 1 == ZERO.len() { pivots } else { pivots.min(count + 3 * n + 100) };
-            status = self.path(lcp, end, *zero, &mut count);
+            status = self.path(lcp, end, *zero, &mut count, more);
+            if status != LcpStatus::Solved && !more() {
+                status = LcpStatus::Pivots;
+                break;
+            }
             let again = status == LcpStatus::Failed || (status == LcpStatus::Pivots && count < pivots);
             if !again {
                 break;
@@ -80,7 +94,14 @@ impl Lemke {
     }
 
     /// One path. `Failed`: lost to rounding.
-    fn path(&mut self, lcp: &Lcp, pivots: usize, zero: f64, count: &mut usize) -> LcpStatus {
+    fn path(
+        &mut self,
+        lcp: &Lcp,
+        pivots: usize,
+        zero: f64,
+        count: &mut usize,
+        more: &dyn Fn() -> bool,
+    ) -> LcpStatus {
         let n = lcp.size();
         let z0 = 2 * n;
         let largest = lcp.q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
@@ -94,10 +115,10 @@ impl Lemke {
         let (mut here, mut there, mut next) = (0u64, 0u64, 1usize);
         let begun = *count;
         loop {
-            if *count >= pivots {
+            if *count >= pivots || !more() {
                 return LcpStatus::Pivots;
             }
-            if !self.basis.enter(entering) {
+            if !self.basis.enter(entering, more) {
                 return LcpStatus::Failed;
             }
             // 2
@@ -126,7 +147,7 @@ impl Lemke {
             }
             entering = if leaving < n { leaving + n } else { leaving - n };
         }
-        if !self.basis.refactor() {
+        if !self.basis.refactor(more) {
             return LcpStatus::Failed;
         }
         match lcp.residual(&self.basis.solution()) <= SOLVED * largest.max(1.0) {

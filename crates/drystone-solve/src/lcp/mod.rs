@@ -13,8 +13,8 @@ mod polyhedral;
 mod psor;
 
 pub use lemke::{Lemke, lemke};
-pub(crate) use polyhedral::directions;
 pub use polyhedral::{Facets, Form, Polyhedral, polyhedral};
+pub(crate) use polyhedral::{directions, polyhedral_while};
 pub use psor::psor;
 
 use serde::Serialize;

@@ -66,6 +66,16 @@ pub(crate) fn directions(set: Set, facets: Facets) -> Option<(f64, Vec<[f64; 2]>
 
 /// Cuts the cones of a contact problem into facets. N is formed, column by column: for small problems.
 pub fn polyhedral(problem: &Problem, form: Form, facets: Facets) -> Result<Polyhedral, Malformed> {
+    polyhedral_while(problem, form, facets, &|| true)
+}
+
+/// The same until `more`, asked at every contact, says no: then the matrix is not finished, and of no use.
+pub(crate) fn polyhedral_while(
+    problem: &Problem,
+    form: Form,
+    facets: Facets,
+    more: &dyn Fn() -> bool,
+) -> Result<Polyhedral, Malformed> {
     problem.check()?;
     if facets.count < 3 {
         return Err(Malformed(format!("a cone needs at least 3 facets, got {}", facets.count)));
@@ -111,6 +121,9 @@ pub fn polyhedral(problem: &Problem, form: Form, facets: Facets) -> Result<Polyh
         project(&u, &mut |j, x| m[j * size + c] = x);
     };
     for (i, (row, at, d)) in contacts.iter().enumerate() {
+        if !more() {
+            break;
+        }
         gamma[*row] = 1.0;
         column(&gamma, *at, &mut m);
         gamma[*row] = 0.0;

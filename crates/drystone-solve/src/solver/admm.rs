@@ -231,7 +231,8 @@ impl Admm {
             }
             self.t.push(t);
         }
-        self.system.factorise(&self.t);
+        // Its iterations are made of solves with one factor: without it there is nothing to return.
+        self.system.factorise(&self.t, &|| true);
     }
 
     /// w = -u/R at y, so that a solution is a fixed point.

@@ -92,7 +92,7 @@ impl Coupled {
         self.fill(elements);
         let most = (0..self.nodes.len()).flat_map(|i| (0..6).map(move |k| (i, k)));
         let most = most.map(|(i, k)| self.values[self.pattern.start[i] + 7 * k]).fold(0.0, f64::max);
-        if self.factor.compute(&self.symbolic, &self.values, 1e-300 * most) > 0 {
+        if self.factor.compute(&self.symbolic, &self.values, 1e-300 * most, &|| true) != Some(0) {
             return Err(Malformed("masses and stiffness together are not positive definite".into()));
         }
         let mut v = std::mem::take(&mut self.v_free);

@@ -120,7 +120,7 @@ impl Direct {
             |i: usize, k: usize| self.values[self.pattern.start[i] + k * (self.sizes[i] as usize + 1)];
         let all = (0..self.sizes.len()).flat_map(|i| (0..self.sizes[i] as usize).map(move |k| (i, k)));
         let most = all.map(|(i, k)| diagonal(i, k)).fold(0.0, f64::max);
-        self.factor.compute(&self.symbolic, &self.values, 1e-20 * most);
+        self.factor.compute(&self.symbolic, &self.values, 1e-20 * most, &|| true);
     }
 
     /// Replaces `x` by the solution of (N + ε diag N) x = x, with the last factor.

@@ -204,11 +204,14 @@ impl Solver for Ipm {
                 if late {
                     break;
                 }
-                if stop.is_late(begun) && out.iterations > 0 {
+                // The first iteration is cut short by an interrupt only.
+                let more = || !(stop.is_interrupted() || out.iterations > 0 && stop.is_late(begun));
+                let moved = more() && self.iterate(centre, &more);
+                if !moved && !more() {
                     out.status = Status::Budget;
                     break 'all;
                 }
-                if !self.iterate(centre) {
+                if !moved {
                     break;
                 }
                 out.iterations += 1;
@@ -259,7 +262,7 @@ impl Solver for Ipm {
                 out.gamma.clone_from(&self.best);
                 let Self { polish, system, judge, .. } = self;
                 let (done, residual) =
-                    polish.run(problem, system, judge, &mut out.gamma, best, stop.tolerance, most, within);
+                    polish.run(problem, system, judge, &mut out.gamma, best, stop.tolerance, most, &within);
                 out.iterations += done;
                 if stop.history {
                     let c = judge.judge(problem, &out.gamma);
@@ -275,6 +278,12 @@ impl Solver for Ipm {
             }
         }
         out.gamma.clone_from(&self.best);
+        if out.iterations > 0 && stop.is_late(begun) {
+            if out.status == Status::Iterations {
+                out.status = Status::Budget;
+            }
+            return Ok(out);
+        }
         if out.status == Status::Converged && relaxed && out.iterations < stop.iterations {
             let few = Stop {
                 tolerance: (CLOSED * stop.tolerance).max(ROUNDING),
@@ -374,8 +383,8 @@ impl Ipm {
         self.u = u;
     }
 
-    /// One iteration; false where rounding lets nothing more be gained.
-    fn iterate(&mut self, centre: f64) -> bool {
+    /// One iteration; false where rounding lets nothing more be gained, or `more` cut it short.
+    fn iterate(&mut self, centre: f64, more: &dyn Fn() -> bool) -> bool {
         let degree = self.cones.len().max(1) as f64;
         let mu = self.cones.iter().map(|c| cones::dot(&c.s, &c.z)).sum::<f64>() / degree;
         if !mu.is_finite() || (!self.cones.is_empty() && mu <= 1e-30 * centre) {
@@ -389,7 +398,9 @@ impl Ipm {
         if !self.cones.iter_mut().all(Cone::scale) {
             return false;
         }
-        self.factorise();
+        if !self.factorise(more) {
+            return false;
+        }
         // 2.
         self.rhs.clear();
         self.rhs.extend(self.u.iter().map(|u| -u));

@@ -7,11 +7,13 @@
 //! every island's LCP is solved to rounding, by its own residual max |min(z, w)|; on the round cones a
 //! residual of about μ (π/ν)² of the sliding speed stays, which the certificate shows.
 //!
-//! Where the pivots run out or the path ends on a ray, sweeps over the same facets (`nsgs-qp`) go on from
-//! the guess, and the status says that it is no solution.
+//! Where the pivots or the time run out, or the path ends on a ray, sweeps over the same facets (`nsgs-qp`) go
+//! on from the guess, one at least, and the status says that it is no solution.
+
+use std::time::Instant;
 
 use crate::friction_law::FrictionLaw;
-use crate::lcp::{Facets, Form, LcpStatus, Lemke, polyhedral};
+use crate::lcp::{Facets, Form, LcpStatus, Lemke, polyhedral_while};
 use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Malformed, Problem};
 
@@ -62,20 +64,28 @@ impl Pivots {
         problem: &Problem,
         gamma: &mut [f64],
         stop: &Stop,
+        begun: Instant,
     ) -> Result<(usize, bool, usize), Malformed> {
         let form = if problem.model() == FrictionLaw::Ccp { Form::Convex } else { Form::StewartTrinkle };
-        let cut = polyhedral(problem, form, self.facets)?;
-        let found = self.lemke.solve(&cut.lcp, stop.iterations)?;
-        if found.status == LcpStatus::Solved {
-            gamma.copy_from_slice(&cut.multipliers(&found.z));
-            return Ok((found.iterations, true, 0));
+        let more = || !stop.is_late(begun);
+        let cut = polyhedral_while(problem, form, self.facets, &more)?;
+        let mut pivots = 0;
+        // Late here, it may have been late before the last column.
+        if more() {
+            let found = self.lemke.solve_while(&cut.lcp, stop.iterations, &more)?;
+            pivots = found.iterations;
+            if found.status == LcpStatus::Solved {
+                gamma.copy_from_slice(&cut.multipliers(&found.z));
+                return Ok((pivots, true, 0));
+            }
         }
-        let stop = Stop { iterations: SWEEPS.min(stop.iterations), ..stop.clone() };
+        let (iterations, budget) = (SWEEPS.min(stop.iterations), stop.time_left(begun));
+        let stop = Stop { iterations, budget, ..stop.clone() };
         let s = self.sweeps.solve(problem, Some(gamma), &stop)?;
         if s.status != Status::Diverged {
             gamma.copy_from_slice(&s.gamma);
         }
-        Ok((found.iterations, false, s.iterations))
+        Ok((pivots, false, s.iterations))
     }
 }
 
@@ -95,6 +105,7 @@ impl Solver for Pivots {
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
         problem.check()?;
+        let begun = Instant::now();
         let mut out = Solution::start(problem, guess);
         let (mut solved, mut pivots, mut sweeps) = (true, 0, 0);
         if let Problem::Bodies(p) = problem {
@@ -104,19 +115,23 @@ impl Solver for Pivots {
             for k in 0..islands.len() {
                 islands.extract(p, k, &mut island);
                 let mut gamma: Vec<f64> = island.rows.iter().map(|row| out.gamma[*row as usize]).collect();
-                let (done, well, more) = self.island(&island.problem, &mut gamma, stop)?;
+                let (done, well, more) = self.island(&island.problem, &mut gamma, stop, begun)?;
                 island.rows.iter().zip(gamma).for_each(|(row, x)| out.gamma[*row as usize] = x);
                 (pivots, solved, sweeps) = (pivots.max(done), solved & well, sweeps.max(more));
             }
             (self.islands, self.island) = (islands, island);
         } else {
-            (pivots, solved, sweeps) = self.island(problem, &mut out.gamma, stop)?;
+            (pivots, solved, sweeps) = self.island(problem, &mut out.gamma, stop, begun)?;
         }
         out.iterations = pivots;
-        out.status = if solved { Status::Converged } else { Status::Iterations };
+        out.status = match solved {
+            true => Status::Converged,
+            false if stop.is_late(begun) => Status::Budget,
+            false => Status::Iterations,
+        };
         if !solved {
-            let attempt =
-                |solver, unit, iterations| Attempt { solver, unit, iterations, status: Status::Iterations };
+            let status = out.status;
+            let attempt = |solver, unit, iterations| Attempt { solver, unit, iterations, status };
             out.attempts = vec![attempt("lemke", "pivot", pivots), attempt("nsgs-qp", "sweep", sweeps)];
         }
         Ok(out)

@@ -79,8 +79,12 @@ impl Default for Stop {
 impl Stop {
     /// Whether a solve that has `begun` then has had its time, or was interrupted.
     pub fn is_late(&self, begun: Instant) -> bool {
+        self.is_interrupted() || self.budget.is_some_and(|budget| begun.elapsed() >= budget)
+    }
+
+    /// Whether it was interrupted.
+    pub fn is_interrupted(&self) -> bool {
         self.interrupt.as_ref().is_some_and(|raised| raised.load(Ordering::Relaxed))
-            || self.budget.is_some_and(|budget| begun.elapsed() >= budget)
     }
 
     /// What is left of the cap on wall-clock time for a part of a solve that has `begun` then.

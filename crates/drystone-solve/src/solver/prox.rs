@@ -71,6 +71,8 @@ enum Step {
     Nothing,
     /// The matrix is beyond rounding: ε is too small.
     TooStiff,
+    /// Cut short.
+    Late,
 }
 
 /// a + VC.
@@ -162,6 +164,8 @@ impl Solver for Prox {
             }
             (done > 0 && stop.is_late(begun)).then_some(Status::Budget)
         };
+        // The first step, of which one is always taken, is cut short by an interrupt only.
+        let more = |done: usize| !(stop.is_interrupted() || done > 0 && stop.is_late(begun));
         'outer: loop {
             self.velocity();
             let before = out.iterations;
@@ -177,9 +181,13 @@ impl Solver for Prox {
                 }
                 let closed = cold && out.iterations == 0;
                 let step = match out.iterations - before < INNER {
-                    true => self.newton(problem, epsilon, closed),
+                    true => self.newton(problem, epsilon, closed, &|| more(out.iterations)),
                     false => Step::Nothing,
                 };
+                if step == Step::Late {
+                    out.status = Status::Budget;
+                    break;
+                }
                 if step == Step::Nothing {
                     settled = false;
                     break;
@@ -211,7 +219,11 @@ impl Solver for Prox {
                 out.status = Status::Converged;
                 break;
             }
-            if spent(out.iterations).is_some() || stuck > 8 || self.p.iter().any(|x| !x.is_finite()) {
+            if spent(out.iterations).is_some()
+                || !more(out.iterations)
+                || stuck > 8
+                || self.p.iter().any(|x| !x.is_finite())
+            {
                 break;
             }
             std::mem::swap(&mut self.gamma, &mut self.p);
@@ -291,7 +303,7 @@ impl Prox {
     }
 
     /// One Newton step with line search, with V = 1 for all cones if `closed`.
-    fn newton(&mut self, problem: &Problem, epsilon: f64, closed: bool) -> Step {
+    fn newton(&mut self, problem: &Problem, epsilon: f64, closed: bool, more: &dyn Fn() -> bool) -> Step {
         let blocks = self.system.blocks();
         self.t.clear();
         // f = B⁻¹ (-F), B = 1 + VC/a.
@@ -332,7 +344,9 @@ impl Prox {
             }
             self.t.push(small::root(n, &h));
         }
-        self.system.factorise(&self.t);
+        if !self.system.factorise(&self.t, more) {
+            return Step::Late;
+        }
         self.direction();
         self.system.apply(&self.d, &mut self.q);
         if epsilon <= STIFF && !self.refine(problem, epsilon, closed) {

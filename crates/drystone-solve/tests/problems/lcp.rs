@@ -1,6 +1,10 @@
 //! Linear complementarity problems: Lemke against enumeration of all bases, projected SOR, and contact
 //! problems whose cones are cut into facets.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
 use crate::common::{Dice, explicit, heap, pyramid};
 use drystone_solve::colour::Colouring;
 use drystone_solve::cone::Set;
@@ -168,6 +172,35 @@ fn facets_converge_to_the_round_cone() {
             assert!(many < 0.4 * few, "{law:?}: {few} then {many}");
         }
     }
+}
+
+/// Without time, and interrupted, no pivots are made: one sweep from the guess is what is left.
+#[test]
+fn pivots_heed_time_and_interrupts() {
+    let form = heap(30, 24, false);
+    let raised = Some(Arc::new(AtomicBool::new(true)));
+    for problem in [Problem::Bodies(form.clone()), explicit(&form)] {
+        for (budget, interrupt) in [(Some(Duration::ZERO), None), (None, raised.clone())] {
+            let stop = Stop { iterations: 100_000, budget, interrupt, ..Stop::default() };
+            let s = make("lemke").unwrap().solve(&problem, None, &stop).unwrap();
+            assert_eq!((s.status, s.iterations), (Status::Budget, 0));
+            let made: Vec<_> = s.attempts.iter().map(|a| (a.solver, a.iterations)).collect();
+            assert_eq!(made, [("lemke", 0), ("nsgs-qp", 1)]);
+            assert!(s.gamma.iter().any(|x| *x > 0.0));
+        }
+    }
+    // In the midst of it: some 0.2 s of columns and pivots without a budget, a tenth of that with.
+    let problem = explicit(&heap(60, 25, false));
+    let solve = |budget| {
+        let stop = Stop { iterations: 100_000, budget, ..Stop::default() };
+        let begun = Instant::now();
+        (make("lemke").unwrap().solve(&problem, None, &stop).unwrap(), begun.elapsed())
+    };
+    let (whole, took) = solve(None);
+    assert_eq!(whole.status, Status::Converged);
+    let (part, _) = solve(Some(took / 3));
+    println!("{} pivots of {} in {took:?}", part.iterations, whole.iterations);
+    assert!(part.status == Status::Budget && part.iterations < whole.iterations);
 }
 
 /// The local solvers on facets, against the whole problem as one LCP on the same facets.

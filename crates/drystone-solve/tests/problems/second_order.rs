@@ -1,6 +1,10 @@
 //! The interior point, proximal Newton and ADMM solvers against another interior-point code, and where they
 //! must not slow down.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
 use crate::common::{explicit, heap, pyramid, stack};
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SupportedConeT};
@@ -252,6 +256,28 @@ fn what_the_interior_point_finds_at_rest_is_at_rest() {
             problem.velocities(&s.gamma, &mut v);
             let fastest = v.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
             assert!(s.status == Status::Converged && fastest < 1e-10, "{model:?} {tolerance}: {fastest} m/s");
+        }
+    }
+}
+
+/// Without time one factorisation is made, for something to return; for an interrupt none is.
+#[test]
+fn no_time_and_an_interrupt_are_heeded_between_factorisations_and_in_them() {
+    for model in [FrictionLaw::Ccp, FrictionLaw::Coulomb] {
+        for mut problem in [Problem::Bodies(heap(40, 71, false)), explicit(&heap(40, 71, false))] {
+            problem.set_model(model);
+            for name in ["prox", "ipm"] {
+                let stop = Stop { tolerance: 1e-12, iterations: usize::MAX, ..Stop::default() };
+                let no_time = Stop { budget: Some(Duration::ZERO), ..stop.clone() };
+                let raised = Stop { interrupt: Some(Arc::new(AtomicBool::new(true))), ..stop };
+                // A round of the fixed point on the slip counts as an iteration at least.
+                let round = usize::from(name == "prox" && model == FrictionLaw::Coulomb);
+                for (stop, most) in [(no_time, 1), (raised, round)] {
+                    let s = make(name).unwrap().solve(&problem, None, &stop).unwrap();
+                    assert_eq!((s.status, s.iterations), (Status::Budget, most), "{name}, {model:?}");
+                    assert!(s.gamma.len() == problem.rows() && s.gamma.iter().all(|x| x.is_finite()));
+                }
+            }
         }
     }
 }

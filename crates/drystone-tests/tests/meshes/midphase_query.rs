@@ -121,6 +121,47 @@ fn rays_meet_a_height_field_like_the_mesh_of_its_triangles() {
     assert!(hits > 300 && misses > 300 && sides > 30 && below > 300, "{hits} {misses} {sides} {below}");
 }
 
+/// A ray without end is a long one: what it misses is not met at infinity. Over terrain, along axes, grid
+/// lines and boxes that it passes beside the triangles in them.
+#[test]
+fn rays_without_end_are_long_rays() {
+    let mut random = Random::new(9);
+    let shapes = [
+        ("field", field(17, 13, 0.25, bumps)),
+        ("flat field", field(2, 2, 1.0, |_, _| 0.0)),
+        ("mesh", mesh(irregular(4.0, 20, 1, bumps))),
+        ("two triangles", mesh(irregular(4.0, 1, 1, bumps))),
+        ("ball", mesh(sphere_mesh(1.0, 3))),
+        ("half-space", Shape::HalfSpace),
+        ("compound", Shape::Compound(Arc::new(Compound::new(cloud(20, 4)).unwrap()))),
+    ];
+    for (name, shape) in shapes {
+        let (mut hits, mut misses) = (0, 0);
+        for k in 0..2000 {
+            let o = random.in_box(DVec3::new(-3.0, -3.0, 0.0), DVec3::new(3.0, 3.0, 1.0));
+            let d = match k % 8 {
+                0 => DVec3::Z,
+                1 => -DVec3::Z,
+                2 => DVec3::X,
+                3 => -DVec3::Y,
+                4 => DVec3::new(1.0, 0.0, -0.05).normalize(),
+                5 => DVec3::new(1e-300, 1.0, 0.0),
+                _ => (random.in_box(-DVec3::ONE, DVec3::ONE) * DVec3::new(1.0, 1.0, 0.2)).normalize(),
+            };
+            let cast = |max: f64| ray(&shape, &Pose::IDENTITY, o, d, max);
+            let (endless, long) = (cast(f64::INFINITY), cast(1e3));
+            assert_eq!(endless, long, "{name}: {o} {d}");
+            hits += usize::from(long.is_some());
+            misses += usize::from(long.is_none());
+        }
+        println!("{name}: {hits} hits, {misses} misses");
+        assert!(hits > 100 && misses > 100, "{name}: {hits} {misses}");
+    }
+    // Nearly along a plane it is met, but at no distance that a number can tell.
+    let flat = DVec3::new(1.0, 0.0, -1e-310);
+    assert_eq!(ray(&Shape::HalfSpace, &Pose::IDENTITY, DVec3::Z, flat, f64::INFINITY), None);
+}
+
 fn cloud(n: usize, seed: u64) -> Vec<(Pose, Shape)> {
     let mut random = Random::new(seed);
     (0..n)

@@ -1,5 +1,6 @@
 //! Constraints that contradict each other: a ball between walls closer than its diameter.
 
+use drystone::joint::Limits;
 use drystone::solve::solver::REGISTRY;
 use drystone::solve::{FrictionLaw, Status};
 use drystone::{
@@ -250,6 +251,46 @@ fn motors_against_each_other_and_against_the_floor_are_told() {
         assert!(report.contradiction.iter().any(|p| p.joint == Some(press.slot)), "{}", info.name);
         let depth = 0.1 - w.position(cube).unwrap().z;
         assert!(depth.abs() < 0.02, "{}: pressed {depth} m into the floor", info.name);
+    }
+}
+
+/// Unlimited position motors whose commands lie beyond a limit and below the floor: the limit and the floor
+/// hold, in corrections of positions as well, and the motors are named in every step.
+#[test]
+fn position_motors_do_not_drive_through_limits_and_floors() {
+    for stabilisation in ["post", "clamped"] {
+        let stabilisation = Stabilisation::parse(stabilisation).unwrap();
+        // The command is reached by half beyond the limit in one step, or far beyond it.
+        for (command, h) in [(0.15, 0.001), (0.5, 0.001), (0.5, 0.01)] {
+            let what = format!("{stabilisation:?}, {command} rad, {h} s");
+            let mut w = world(Settings { stabilisation, h, ..Settings::default() });
+            let arm = BodyDef::dynamic(Shape::Box { half: DVec3::new(0.3, 0.1, 0.1) }, 1.0);
+            let arm = add(&mut w, arm.at(DVec3::X * 0.3));
+            let hinge =
+                JointDef::revolute(None, arm, DVec3::ZERO, DVec3::Y).motor(0, Motor::position(command));
+            let hinge = w.add_joint(hinge).unwrap();
+            w.set_limits(hinge, 0, Some(Limits { lower: -0.1, upper: 0.1, restitution: 0.0 })).unwrap();
+            for _ in 0..50 {
+                let report = w.step().unwrap();
+                let named = |p: &Party| p.joint == Some(hinge.slot);
+                let angle = w.joint_coordinates(hinge).unwrap()[0];
+                assert!(angle < 0.1 + 1e-3, "{what}: at {angle}");
+                assert!(report.step == 1 || report.contradiction.iter().any(named), "{what}: {report:?}");
+            }
+        }
+        let mut w = world(Settings { stabilisation, h: 0.001, ..Settings::default() });
+        add(&mut w, BodyDef::fixed(Shape::HalfSpace).friction(0.5));
+        let cube = BodyDef::dynamic(Shape::Box { half: DVec3::splat(0.1) }, 1.0).friction(0.5);
+        let cube = add(&mut w, cube.at(DVec3::Z * 0.5));
+        let press = JointDef::prismatic(None, cube, DVec3::Z * 0.5, DVec3::Z).motor(0, Motor::position(-1.0));
+        let press = w.add_joint(press).unwrap();
+        for _ in 0..50 {
+            let report = w.step().unwrap();
+            let depth = 0.1 - w.position(cube).unwrap().z;
+            assert!(depth < 0.01, "{stabilisation:?}: {depth} m into the floor in step {}", report.step);
+            let named = report.contradiction.iter().any(|p| p.joint == Some(press.slot));
+            assert!(report.step == 1 || named, "{stabilisation:?}: {report:?}");
+        }
     }
 }
 

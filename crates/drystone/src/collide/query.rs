@@ -34,6 +34,8 @@ pub struct RayHit {
 /// Shapes are solid and closed: a ray that starts inside or on the surface hits at distance 0, with the
 /// normal against it. Of meshes, closed ones are solid; open ones are hit from either side.
 pub fn ray(shape: &Shape, pose: &Pose, origin: DVec3, direction: DVec3, max_distance: f64) -> Option<RayHit> {
+    // What is missed is met at infinity: that is no hit, however far a ray goes. (A NaN stays one.)
+    let max_distance = max_distance.clamp(f64::NEG_INFINITY, f64::MAX);
     if !shape.is_convex() {
         return midphase::query::ray(shape, pose, origin, direction, max_distance);
     }

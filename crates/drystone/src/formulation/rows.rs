@@ -125,6 +125,8 @@ pub struct Rows {
     pub(crate) next: Vec<JointState>,
     /// What they did, by slot.
     pub(crate) reactions: Vec<Reaction>,
+    /// Joint, row, and by how much a motor's row missed what was asked for, m/s; in this order.
+    missed: Vec<(u32, u8, f64)>,
     /// By joint slot: from the centre of mass of its second body to its place there, and its length, m.
     arms: Vec<(DVec3, f64)>,
     ahead: Ahead,

@@ -50,7 +50,7 @@ pub(super) fn certify(
     from.assembler.hand_back(&solution.gamma, contacts);
     laws.add_compression(contacts);
     laws.finish(contacts);
-    from.assembler.hand_back_rows(&solution.gamma, h);
+    from.assembler.hand_back_rows(&solution.gamma, h, &from.asks);
     if from.loads.wanted() {
         from.assembler.hand_back_loads(&from.loads.gamma);
     }

@@ -160,7 +160,7 @@ impl World {
         let Workspace { free, collision, velocity, .. } = &mut *self.work;
         velocity.assembler.hand_back(gamma, &mut collision.contacts);
         if !self.model.joints.is_empty() {
-            velocity.assembler.hand_back_rows(gamma, self.settings.h);
+            velocity.assembler.hand_back_rows(gamma, self.settings.h, &velocity.asks);
             self.state.joints.clone_from(&velocity.assembler.rows.next);
         }
         for (to, v) in free.v.iter_mut().zip(v) {

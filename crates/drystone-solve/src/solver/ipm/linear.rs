@@ -10,7 +10,8 @@ use super::{HAIR, Ipm};
 const REFINEMENTS: usize = 5;
 
 impl Ipm {
-    pub(super) fn factorise(&mut self) {
+    /// False where `more` cut it short.
+    pub(super) fn factorise(&mut self, more: &dyn Fn() -> bool) -> bool {
         let blocks = self.system.blocks();
         self.barrier.clear();
         self.barrier.resize(blocks, ZERO);
@@ -59,8 +60,8 @@ impl Ipm {
             self.right.push(right);
         }
         match self.exact {
-            true => self.system.factorise_general(&self.t, &self.right),
-            false => self.system.factorise(&self.t),
+            true => self.system.factorise_general(&self.t, &self.right, more),
+            false => self.system.factorise(&self.t, more),
         }
     }
 

@@ -47,7 +47,7 @@ impl Polish {
         mut residual: f64,
         tolerance: f64,
         most: usize,
-        more: impl Fn() -> bool,
+        more: &dyn Fn() -> bool,
     ) -> (usize, f64) {
         let rows = gamma.len();
         for field in [&mut self.u, &mut self.x, &mut self.p, &mut self.q] {
@@ -64,12 +64,12 @@ impl Polish {
             let mut inner = 0;
             // At least one: what is far from γ may be near its own fixed point.
             while inner == 0 || merit[1] > goal {
-                if done >= most || (done > 0 && !more()) {
+                if done >= most || !more() {
                     return (done, residual);
                 }
                 done += 1;
                 inner += 1;
-                match self.newton(problem, system, gamma, epsilon, merit[0]) {
+                match self.newton(problem, system, gamma, epsilon, merit[0], more) {
                     Some(m) if inner <= INNER => merit = m,
                     _ => {
                         merit[1] = f64::INFINITY;
@@ -109,7 +109,7 @@ impl Polish {
         [sum.sqrt(), largest.sqrt()]
     }
 
-    /// One step with line search on `merit`; None where that does not fall.
+    /// One step with line search on `merit`; None where that does not fall, or `more` says no.
     fn newton(
         &mut self,
         problem: &Problem,
@@ -117,6 +117,7 @@ impl Polish {
         gamma: &[f64],
         epsilon: f64,
         merit: f64,
+        more: &dyn Fn() -> bool,
     ) -> Option<[f64; 2]> {
         self.t.clear();
         self.right.clear();
@@ -148,7 +149,9 @@ impl Polish {
             }
             self.t.push(h);
         }
-        system.factorise_general(&self.t, &self.right);
+        if !system.factorise_general(&self.t, &self.right, more) {
+            return None;
+        }
         // d = f - (N + H⁻¹)⁻¹ N f.
         system.apply_whole(&self.work, &mut self.q);
         for j in 0..self.q.len() {

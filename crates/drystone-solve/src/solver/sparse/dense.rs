@@ -11,10 +11,16 @@ pub(super) const PANEL: usize = 32;
 const TILE: usize = 4;
 
 /// Factors the first `width` of `height` columns. A pivot not above `floor` is replaced by one so large that
-/// its row drops out. Returns how many were.
-pub fn partial_cholesky(front: &mut [f64], height: usize, width: usize, floor: f64) -> usize {
+/// its row drops out. Returns how many were; None if `more`, asked at every panel, says no.
+pub fn partial_cholesky(
+    front: &mut [f64],
+    height: usize,
+    width: usize,
+    floor: f64,
+    more: &dyn Fn() -> bool,
+) -> Option<usize> {
     assert!(front.len() >= height * height && width <= height);
-    dispatch(Partial { front, height, width, floor })
+    dispatch(Partial { front, height, width, floor, more })
 }
 
 struct Partial<'a> {
@@ -22,18 +28,22 @@ struct Partial<'a> {
     height: usize,
     width: usize,
     floor: f64,
+    more: &'a dyn Fn() -> bool,
 }
 
 impl Kernel for Partial<'_> {
-    type Out = usize;
+    type Out = Option<usize>;
 
     #[inline(always)]
-    fn run<S: Simd>(self) -> usize {
-        let Partial { front, height, width, floor } = self;
+    fn run<S: Simd>(self) -> Option<usize> {
+        let Partial { front, height, width, floor, more } = self;
         let f = front.as_mut_ptr();
         let mut dropped = 0;
         let mut begin = 0;
         while begin < width {
+            if !more() {
+                return None;
+            }
             let end = (begin + PANEL).min(width);
             // SAFETY: all columns are below `height`, whose square the front holds.
             unsafe {
@@ -61,7 +71,7 @@ impl Kernel for Partial<'_> {
             }
             begin = end;
         }
-        dropped
+        Some(dropped)
     }
 }
 
@@ -184,7 +194,7 @@ mod tests {
         for (n, k) in [(1, 1), (7, 3), (40, 40), (83, 41), (70, 0)] {
             let a = matrix(n);
             let mut f = a.clone();
-            assert_eq!(partial_cholesky(&mut f, n, k, 0.0), 0);
+            assert_eq!(partial_cholesky(&mut f, n, k, 0.0, &|| true), Some(0));
             for j in 0..n {
                 for i in j..n {
                     let mut sum: f64 = (0..k.min(j + 1)).map(|t| f[t * n + i] * f[t * n + j]).sum();
@@ -197,10 +207,20 @@ mod tests {
         }
     }
 
+    /// Asked at each of three panels.
+    #[test]
+    fn it_can_be_cut_short() {
+        for asked in 0..3usize {
+            let left = std::cell::Cell::new(asked);
+            let more = || left.replace(left.get().saturating_sub(1)) > 0;
+            assert_eq!(partial_cholesky(&mut matrix(70), 70, 70, 0.0, &more), None, "{asked}");
+        }
+    }
+
     #[test]
     fn a_row_without_a_pivot_drops_out() {
         let mut f = vec![1.0, 1.0, 0.5, 0.0, 1.0, 0.5, 0.0, 0.0, 1.0];
-        assert_eq!(partial_cholesky(&mut f, 3, 3, 1e-12), 1);
+        assert_eq!(partial_cholesky(&mut f, 3, 3, 1e-12, &|| true), Some(1));
         assert!(f.iter().all(|x| x.is_finite()));
         assert_eq!(f[5], 0.0);
     }

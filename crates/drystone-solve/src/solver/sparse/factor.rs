@@ -18,8 +18,14 @@ pub(in crate::solver) struct Factor {
 
 impl Factor {
     /// Factors the matrix with the given values (see `Pattern`). Pivots not above `floor` drop out; returns
-    /// how many did.
-    pub fn compute(&mut self, s: &Symbolic, values: &[f64], floor: f64) -> usize {
+    /// how many did. None if `more`, asked every few columns, says no: then there is no factor.
+    pub fn compute(
+        &mut self,
+        s: &Symbolic,
+        values: &[f64],
+        floor: f64,
+        more: &dyn Fn() -> bool,
+    ) -> Option<usize> {
         self.columns.resize(s.stored, 0.0);
         self.place.resize(s.sizes.len(), 0);
         self.stack.clear();
@@ -73,13 +79,13 @@ impl Factor {
                 }
                 self.stack.truncate(base);
             }
-            dropped += partial_cholesky(front, height, width, floor);
+            dropped += partial_cholesky(front, height, width, floor, more)?;
             self.columns[node.start..node.start + width * height].copy_from_slice(&front[..width * height]);
             for j in width..height {
                 self.stack.extend_from_slice(&front[j * height + width..(j + 1) * height]);
             }
         }
-        dropped
+        Some(dropped)
     }
 
     /// Replaces `x` by the solution of A x = x, in the nodes' own order.
@@ -180,7 +186,7 @@ mod tests {
         for (nodes, seed) in [(1, 1), (2, 2), (25, 3), (60, 4), (140, 5)] {
             let (p, values, dense) = random(nodes, seed);
             let s = Symbolic::new(&p);
-            assert_eq!(factor.compute(&s, &values, 0.0), 0);
+            assert_eq!(factor.compute(&s, &values, 0.0, &|| true), Some(0));
             let b: Vec<f64> = (0..dense.len()).map(|i| (i as f64).cos()).collect();
             let mut x = b.clone();
             factor.solve(&s, &mut x);

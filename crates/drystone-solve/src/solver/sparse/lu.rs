@@ -23,8 +23,16 @@ pub(in crate::solver) struct Lu {
 
 impl Lu {
     /// Factors the matrix whose blocks (i, j) with i ≤ j are in `values` (see `Pattern`), and whose blocks
-    /// (j, i) are, transposed, at the same places of `mirror`. Pivots of at most `floor` drop out.
-    pub fn compute(&mut self, s: &Symbolic, values: &[f64], mirror: &[f64], floor: f64) {
+    /// (j, i) are, transposed, at the same places of `mirror`. Pivots of at most `floor` drop out. False if
+    /// `more`, asked every few columns, says no: then there are no factors.
+    pub fn compute(
+        &mut self,
+        s: &Symbolic,
+        values: &[f64],
+        mirror: &[f64],
+        floor: f64,
+        more: &dyn Fn() -> bool,
+    ) -> bool {
         self.columns.resize(s.stored, 0.0);
         self.place.resize(s.sizes.len(), 0);
         self.stack.clear();
@@ -85,7 +93,9 @@ impl Lu {
             }
             let first_swap = self.swaps.len();
             self.swaps.resize(first_swap + width, 0);
-            partial_lu(front, height, width, floor, &mut self.swaps[first_swap..]);
+            if !partial_lu(front, height, width, floor, &mut self.swaps[first_swap..], more) {
+                return false;
+            }
             self.columns[node.start..node.start + width * height].copy_from_slice(&front[..width * height]);
             self.starts.push([self.beyond.len(), first_swap]);
             for j in width..height {
@@ -93,6 +103,7 @@ impl Lu {
                 self.stack.extend_from_slice(&front[j * height + width..(j + 1) * height]);
             }
         }
+        true
     }
 
     /// Replaces `x` by the solution of A x = x, in the nodes' own order.
@@ -185,7 +196,7 @@ mod tests {
                 }
             }
             let s = Symbolic::new(&p);
-            lu.compute(&s, &values, &mirror, 0.0);
+            assert!(lu.compute(&s, &values, &mirror, 0.0, &|| true));
             let b: Vec<f64> = (0..n).map(|_| dice() - 0.5).collect();
             let mut x = b.clone();
             lu.solve(&s, &mut x);

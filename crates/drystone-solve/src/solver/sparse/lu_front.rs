@@ -10,10 +10,18 @@ use crate::simd::{Kernel, Simd, dispatch};
 use super::dense::{PANEL, subtract, update};
 
 /// Factors the first `width` of `height` columns. Row j changed places with row `swaps[j]`. A pivot of at
-/// most `floor` is replaced by one so large that its row drops out.
-pub fn partial_lu(front: &mut [f64], height: usize, width: usize, floor: f64, swaps: &mut [u32]) {
+/// most `floor` is replaced by one so large that its row drops out. False if `more`, asked at every panel, says
+/// no.
+pub fn partial_lu(
+    front: &mut [f64],
+    height: usize,
+    width: usize,
+    floor: f64,
+    swaps: &mut [u32],
+    more: &dyn Fn() -> bool,
+) -> bool {
     assert!(front.len() >= height * height && width <= height && swaps.len() >= width);
-    dispatch(Partial { front, height, width, floor, swaps });
+    dispatch(Partial { front, height, width, floor, swaps, more })
 }
 
 struct Partial<'a> {
@@ -22,17 +30,21 @@ struct Partial<'a> {
     width: usize,
     floor: f64,
     swaps: &'a mut [u32],
+    more: &'a dyn Fn() -> bool,
 }
 
 impl Kernel for Partial<'_> {
-    type Out = ();
+    type Out = bool;
 
     #[inline(always)]
-    fn run<S: Simd>(self) {
-        let Partial { front, height, width, floor, swaps } = self;
+    fn run<S: Simd>(self) -> bool {
+        let Partial { front, height, width, floor, swaps, more } = self;
         let f = front.as_mut_ptr();
         let mut begin = 0;
         while begin < width {
+            if !more() {
+                return false;
+            }
             let end = (begin + PANEL).min(width);
             // SAFETY: all rows and columns are below `height`, whose square the front holds.
             unsafe {
@@ -73,6 +85,7 @@ impl Kernel for Partial<'_> {
             }
             begin = end;
         }
+        true
     }
 }
 
@@ -91,7 +104,8 @@ mod tests {
                 })
                 .collect();
             let (mut f, mut swaps) = (a.clone(), vec![0; k]);
-            partial_lu(&mut f, n, k, 0.0, &mut swaps);
+            assert!(partial_lu(&mut f, n, k, 0.0, &mut swaps, &|| true));
+            assert!(k == 0 || !partial_lu(&mut a.clone(), n, k, 0.0, &mut swaps.clone(), &|| false));
             let mut rows: Vec<usize> = (0..n).collect();
             swaps.iter().enumerate().for_each(|(j, p)| rows.swap(j, *p as usize));
             assert!(k < 7 || rows.iter().enumerate().any(|(i, r)| i != *r));

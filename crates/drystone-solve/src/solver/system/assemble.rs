@@ -7,8 +7,9 @@ use super::{Form, System};
 
 impl System {
     /// Factors for H = T Tᵀ, one T for each block. (T rather than H: where H has eigenvalues that differ by
-    /// more than 1e16 the small ones survive in T.)
-    pub fn factorise(&mut self, t: &[Small]) {
+    /// more than 1e16 the small ones survive in T.) False if `more`, asked all the while, says no: then there is
+    /// no factor.
+    pub fn factorise(&mut self, t: &[Small], more: &dyn Fn() -> bool) -> bool {
         self.t.clear();
         self.t.extend_from_slice(t);
         self.values.clear();
@@ -20,11 +21,12 @@ impl System {
         match self.form {
             Form::Primal => self.primal(),
             Form::Dual if self.has_bodies() => self.dual_of_bodies(),
-            Form::Dual => self.dual_of_matrix(),
+            Form::Dual => self.dual_of_matrix(more),
         }
         // Nothing is below 1 in exact arithmetic.
-        self.factor.compute(&self.symbolic, &self.values, 1e-8);
-        self.factorisations += 1;
+        let done = self.factor.compute(&self.symbolic, &self.values, 1e-8, more).is_some();
+        self.factorisations += usize::from(done);
+        done
     }
 
     /// Ones on the diagonal.
@@ -107,7 +109,8 @@ impl System {
         }
     }
 
-    /// The blocks of row `i` of W T, from column `from` on; `owner` has the block of each row.
+    /// The blocks of row `i` of W T, from column `from` on; `owner` has the block of each row, and `place` tells
+    /// of each block where it is in `blocks`.
     pub(super) fn row_blocks(
         &self,
         w: &Csr,
@@ -115,8 +118,10 @@ impl System {
         i: usize,
         from: usize,
         blocks: &mut Vec<(u32, Small)>,
+        place: &mut Vec<u32>,
     ) {
-        blocks.clear();
+        place.resize(self.blocks(), u32::MAX);
+        blocks.drain(..).for_each(|(j, _)| place[j as usize] = u32::MAX);
         let rows = self.block(i);
         let n = rows.len();
         for (r, row) in rows.enumerate() {
@@ -126,14 +131,12 @@ impl System {
                     continue;
                 }
                 let c = column - self.first[j as usize] as usize;
-                match blocks.iter_mut().find(|b| b.0 == j) {
-                    Some((_, block)) => block[r][c] += x,
-                    None => {
-                        let mut block = small::ZERO;
-                        block[r][c] = x;
-                        blocks.push((j, block));
-                    }
+                let at = &mut place[j as usize];
+                if *at == u32::MAX {
+                    *at = blocks.len() as u32;
+                    blocks.push((j, small::ZERO));
                 }
+                blocks[*at as usize].1[r][c] += x;
             }
         }
         for (j, block) in blocks {
@@ -147,13 +150,13 @@ impl System {
         }
     }
 
-    /// 1 + Tᵀ W T.
-    fn dual_of_matrix(&mut self) {
+    /// 1 + Tᵀ W T, unless cut short.
+    fn dual_of_matrix(&mut self, more: &dyn Fn() -> bool) {
         let owner = self.owners();
-        let mut blocks: Vec<(u32, Small)> = Vec::new();
-        for i in 0..self.blocks() {
+        let (mut blocks, mut place) = (Vec::new(), Vec::new());
+        for i in (0..self.blocks()).take_while(|_| more()) {
             let n = self.block(i).len();
-            self.row_blocks(&self.w, &owner, i, i, &mut blocks);
+            self.row_blocks(&self.w, &owner, i, i, &mut blocks, &mut place);
             for (j, wt) in &blocks {
                 let m = self.block(*j as usize).len();
                 let ti = &self.t[i];

@@ -32,8 +32,9 @@ impl System {
         }
     }
 
-    /// Factors for H = T Rᵀ, one of each for each block.
-    pub fn factorise_general(&mut self, t: &[Small], r: &[Small]) {
+    /// Factors for H = T Rᵀ, one of each for each block. False if `more`, asked all the while, says no: then
+    /// there are no factors.
+    pub fn factorise_general(&mut self, t: &[Small], r: &[Small], more: &dyn Fn() -> bool) -> bool {
         self.t.clear();
         self.t.extend_from_slice(t);
         self.right.clear();
@@ -52,10 +53,11 @@ impl System {
         match self.form {
             Form::Primal => self.primal_general(),
             Form::Dual if self.has_bodies() => self.dual_of_bodies_general(),
-            Form::Dual => self.dual_of_matrix_general(),
+            Form::Dual => self.dual_of_matrix_general(more),
         }
-        self.lu.compute(&self.symbolic, &self.values, &self.mirror, 1e-300);
-        self.factorisations += 1;
+        let done = self.lu.compute(&self.symbolic, &self.values, &self.mirror, 1e-300, more);
+        self.factorisations += usize::from(done);
+        done
     }
 
     /// 1 + Σ (D̂ T) (D̂ R)ᵀ.
@@ -120,13 +122,13 @@ impl System {
         }
     }
 
-    /// 1 + Rᵀ W T.
-    fn dual_of_matrix_general(&mut self) {
+    /// 1 + Rᵀ W T, unless cut short.
+    fn dual_of_matrix_general(&mut self, more: &dyn Fn() -> bool) {
         let owner = self.owners();
-        let mut blocks: Vec<(u32, Small)> = Vec::new();
-        for i in 0..self.blocks() {
+        let (mut blocks, mut place) = (Vec::new(), Vec::new());
+        for i in (0..self.blocks()).take_while(|_| more()) {
             let n = self.block(i).len();
-            self.row_blocks(&self.whole, &owner, i, 0, &mut blocks);
+            self.row_blocks(&self.whole, &owner, i, 0, &mut blocks, &mut place);
             for (j, wt) in &blocks {
                 let j = *j as usize;
                 let m = self.block(j).len();

@@ -14,6 +14,11 @@ const LIMIT: usize = 1;
 const FRICTION: usize = 2;
 const SPRING: usize = 3;
 
+/// Whether this row of a joint is that of a motor.
+pub(super) fn is_motor(row: u8) -> bool {
+    usize::from(row).checked_sub(MOST_ROWS).is_some_and(|law| law % LAW_ROWS == MOTOR)
+}
+
 impl Stage<'_> {
     /// All that acts along free coordinate `k`. Rows of angles are multiplied by L, their forces divided by
     /// it.
@@ -60,8 +65,13 @@ impl Stage<'_> {
                 if let Some(motor) = law.motor.as_ref().filter(|m| m.commands_motion()) {
                     let holds =
                         self.memory.impulse[place + MOTOR].abs() < motor.limit * h / scale * (1.0 - 1e-9);
+                    // What is corrected is what the step's tangent left. What the motor missed it asks for
+                    // again in the next step: here it would drive through limits and contacts.
                     let error = match &motor.command {
-                        Command::Position(f) if motor.is_rigid() => scale * (c.value - f.value(self.time[1])),
+                        Command::Position(f) if motor.is_rigid() => {
+                            scale * (c.value - f.value(self.time[1]))
+                                + h * self.rows.missed(self.j, place + MOTOR)
+                        }
                         _ => 0.0,
                     };
                     if holds {

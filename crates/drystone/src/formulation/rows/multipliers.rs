@@ -5,6 +5,7 @@ use drystone_solve::memory;
 use drystone_solve::problem::General;
 use glam::DVec3;
 
+use super::law::is_motor;
 use super::{AHEAD, NONE, Rows};
 use crate::joint::equation::MOST_ROWS;
 use crate::joint::slot::{LAW_ROWS, ROWS};
@@ -43,6 +44,24 @@ impl Rows {
             }
             self.next[j as usize].impulse = next;
         }
+    }
+
+    /// Notes by how much rows, by their places, missed what they asked for, m/s; those of motors are kept.
+    pub(crate) fn note_missed(&mut self, all: impl Iterator<Item = (usize, f64)>) {
+        let mut missed = std::mem::take(&mut self.missed);
+        missed.clear();
+        missed.extend(all.filter_map(|(k, x)| {
+            let s = self.row(k).filter(|s| s.joint != NONE && is_motor(s.row))?;
+            Some((s.joint, s.row, x))
+        }));
+        missed.sort_unstable_by_key(|m| (m.0, m.1));
+        self.missed = missed;
+    }
+
+    /// By how much the motor in this row of a joint missed what was asked for, m/s.
+    pub(super) fn missed(&self, joint: usize, row: usize) -> f64 {
+        let found = self.missed.binary_search_by_key(&(joint, row), |m| (m.0 as usize, m.1.into()));
+        found.map_or(0.0, |at| self.missed[at].2)
     }
 
     /// Hands back the first of two solutions of a step: the second is added to it.
