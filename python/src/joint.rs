@@ -338,9 +338,9 @@ impl PyJoint {
     /// (N, N m), up to `limit` (N, N m).
     ///
     /// The limit is infinite if nothing is said: then a speed or a position is reached in one step, however
-    /// far away, with the force that it takes. Limits of joints and contacts hold all the same, and whoever
-    /// contradicts them is named by `StepReport.contradiction`. A real motor has a limit: within it a
-    /// position is driven at no faster than it can brake.
+    /// far away, with the force that it takes and through what is not touched yet. Limits of the joint and
+    /// what is touched hold all the same; who contradicts them is named by `StepReport.contradiction`. A real
+    /// motor has a limit: within it a position is driven at no faster than it can brake.
     ///
     /// A command is a number, or a function of time as scene files have them:
     /// `{'sine': {'amplitude': 1, 'frequency': 2}}`.

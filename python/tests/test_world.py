@@ -74,7 +74,7 @@ def test_settings_are_kept(name: str, value: object) -> None:
         ({"broadphase": "tree"}, "brute"),
         ({"compliance": 2}, "compliance: must be from 0 to 1"),
         ({"max_substeps": 3}, "power of two"),
-        ({"gravity": [1, 2]}, "gravity: must have 3 numbers, got 2"),
+        ({"gravity": [1, 2]}, "gravity: must be three numbers, got [1, 2]"),
         ({"tolerence": 1e-4}, "did you mean 'tolerance'"),
         ({"iterations": -1}, "iterations: must be a whole number"),
         ({"sleep": "speed=-1"}, "speed must be positive"),

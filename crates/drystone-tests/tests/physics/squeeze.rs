@@ -254,7 +254,7 @@ fn motors_against_each_other_and_against_the_floor_are_told() {
     }
 }
 
-/// Unlimited position motors whose commands lie beyond a limit and below the floor: the limit and the floor
+/// Unlimited position motors whose commands lie beyond a limit and below the floor that a box stands on: both
 /// hold, in corrections of positions as well, and the motors are named in every step.
 #[test]
 fn position_motors_do_not_drive_through_limits_and_floors() {
@@ -276,18 +276,20 @@ fn position_motors_do_not_drive_through_limits_and_floors() {
                 let angle = w.joint_coordinates(hinge).unwrap()[0];
                 assert!(angle < 0.1 + 1e-3, "{what}: at {angle}");
                 assert!(report.step == 1 || report.contradiction.iter().any(named), "{what}: {report:?}");
+                assert_eq!(report.apart, None, "{what}: what holds the arm is not off");
             }
         }
         let mut w = world(Settings { stabilisation, h: 0.001, ..Settings::default() });
         add(&mut w, BodyDef::fixed(Shape::HalfSpace).friction(0.5));
         let cube = BodyDef::dynamic(Shape::Box { half: DVec3::splat(0.1) }, 1.0).friction(0.5);
-        let cube = add(&mut w, cube.at(DVec3::Z * 0.5));
-        let press = JointDef::prismatic(None, cube, DVec3::Z * 0.5, DVec3::Z).motor(0, Motor::position(-1.0));
+        let cube = add(&mut w, cube.at(DVec3::Z * 0.1));
+        let press = JointDef::prismatic(None, cube, DVec3::Z * 0.1, DVec3::Z).motor(0, Motor::position(-1.0));
         let press = w.add_joint(press).unwrap();
         for _ in 0..50 {
             let report = w.step().unwrap();
             let depth = 0.1 - w.position(cube).unwrap().z;
             assert!(depth < 0.01, "{stabilisation:?}: {depth} m into the floor in step {}", report.step);
+            assert_eq!(report.apart, None);
             let named = report.contradiction.iter().any(|p| p.joint == Some(press.slot));
             assert!(report.step == 1 || named, "{stabilisation:?}: {report:?}");
         }

@@ -170,8 +170,8 @@ pub(super) fn check_joints(
     step: u64,
 ) -> Result<Option<JointDrift>, StepError> {
     let (model, h) = (setup.model, setup.settings.h);
-    let worst = SIZE * rows.worst;
-    if worst <= APART {
+    // Commands of motors that are not reached, and limits that are overrun, are among these errors.
+    if SIZE * rows.worst <= APART {
         return Ok(None);
     }
     let off = model.joint_slots().map(|j| (j, error_of(model, state, j, &mut Equations::default()).position));
@@ -179,6 +179,10 @@ pub(super) fn check_joints(
     let Some((j, off)) = off.max_by(|x, y| (x.1 / length(x.0)).total_cmp(&(y.1 / length(y.0)))) else {
         return Ok(None);
     };
+    let worst = off / length(j);
+    if worst <= APART {
+        return Ok(None);
+    }
     let joint = Party::of_joint(model, j as u32);
     let spins = joint.bodies.iter().map(|b| state.omega[*b as usize].length());
     let apart = JointDrift { turn: h * spins.fold(0.0, f64::max), joint, off, h };
