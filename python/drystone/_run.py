@@ -66,7 +66,8 @@ def solvers() -> dict[str, dict[str, str]]:
 
 def _check_outputs(report: object, record: object, record_every: object, record_replace: object) -> None:
     """Says what is wrong with what a run is to write, before it begins."""
-    if record_every is not None and (not isinstance(record_every, (int, float, np.number)) or isinstance(record_every, (bool, np.bool_))):
+    number = isinstance(record_every, (int, float, np.number)) and not isinstance(record_every, (bool, np.bool_))
+    if record_every is not None and not number:
         raise ArgumentError(f"record_every must be above 0 s, got {record_every!r}")
     if record_every is not None and not 0 < float(record_every) < math.inf:  # type: ignore[arg-type]
         raise InputError(f"record_every must be above 0 s, got {record_every!r}")
