@@ -155,7 +155,7 @@ fn rays_without_end_are_long_rays() {
             misses += usize::from(long.is_none());
         }
         println!("{name}: {hits} hits, {misses} misses");
-        assert!(hits > 100 && misses > 100, "{name}: {hits} {misses}");
+        assert!(hits > 30 && misses > 100, "{name}: {hits} {misses}");
     }
     // Nearly along a plane it is met, but at no distance that a number can tell.
     let flat = DVec3::new(1.0, 0.0, -1e-310);
