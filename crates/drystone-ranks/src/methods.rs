@@ -178,6 +178,41 @@ impl Watch {
 
 /// Solves the problem of a walk, which is a posed one or a part of it.
 pub fn solve(posed: &Posed, walk: &mut Walk, method: Method, stop: Stop) -> Ended {
+    let Method::Sweeps { accelerated } = method else { return descend(walk, method, stop) };
+    let residual = walk.residual();
+    if stop.tolerance > 0.0 && residual <= stop.tolerance {
+        return Ended { residual, ..Ended::default() };
+    }
+    // Without momentum no sweep raises the objective.
+    let start = accelerated.then(|| {
+        walk.keep();
+        walk.objective()
+    });
+    let key = |i| posed.point_key(posed.staged.order[walk.block(i)] as usize);
+    let seeds: Vec<u64> = (0..walk.touches.len()).map(|i| seed(&key(i))).collect();
+    let mut used = 0;
+    if let Some(sweeps) = sweep(walk, &seeds, &stop, accelerated) {
+        used = sweeps;
+        let mut out = Ended { iterations: used, residual: walk.residual(), ..Ended::default() };
+        if stop.tolerance > 0.0 && out.residual <= stop.tolerance {
+            return out;
+        }
+        if used >= stop.iterations {
+            // The last of them, unless momentum has led astray.
+            if start.is_some_and(|start| !(walk.objective() <= start + ROUNDING * start.abs())) {
+                walk.finish(true);
+                out.residual = walk.residual();
+            }
+            return Ended { status: Status::Iterations, ..out };
+        }
+    }
+    let rest = Stop { iterations: stop.iterations - used, ..stop };
+    let out = descend(walk, Method::Apgd, rest);
+    Ended { iterations: used + out.iterations, ..out }
+}
+
+/// Solves it by a method that goes from step to step down the objective.
+fn descend(walk: &mut Walk, method: Method, stop: Stop) -> Ended {
     let residual = walk.residual();
     walk.keep();
     let start = walk.objective();
@@ -192,30 +227,6 @@ pub fn solve(posed: &Posed, walk: &mut Walk, method: Method, stop: Stop) -> Ende
     };
     if stop.tolerance > 0.0 && residual <= stop.tolerance {
         return ended(Status::Converged, &watch, 1.0, residual);
-    }
-    let sweeps = if let Method::Sweeps { accelerated } = method {
-        let key = |i| posed.point_key(posed.staged.order[walk.block(i)] as usize);
-        let seeds: Vec<u64> = (0..walk.touches.len()).map(|i| seed(&key(i))).collect();
-        sweep(walk, &seeds, &stop, accelerated)
-    } else {
-        None
-    };
-    if let Some(used) = sweeps {
-        watch.used = used;
-        let residual = walk.residual();
-        if stop.tolerance > 0.0 && residual <= stop.tolerance {
-            return ended(Status::Converged, &watch, 1.0, residual);
-        }
-        if watch.is_spent() {
-            // The last of them, unless they have led astray.
-            if !(walk.objective() <= watch.start + ROUNDING * watch.start.abs()) {
-                walk.finish(true);
-            }
-            let residual = walk.residual();
-            return ended(Status::Iterations, &watch, 1.0, residual);
-        }
-        walk.keep();
-        (watch.best, watch.start) = (residual, walk.objective());
     }
     let (status, omega) = match method {
         Method::Apgd | Method::Sweeps { .. } => (apgd(walk, &mut watch), 1.0),
