@@ -48,7 +48,8 @@ type Apart = (Party, f64, String);
 
 const STATUS: [&str; 5] = ["converged", "iterations", "budget", "wedged", "diverged"];
 
-/// What a pickle holds: counts, residual and overlap, certificate, times, who contradicts whom, what is apart.
+/// What a pickle holds: counts, residual and overlap, certificate, times, who contradicts whom, what is
+/// apart.
 type Pickled = ([u64; 7], [f64; 2], Vec<(String, Option<f64>)>, Vec<f64>, Vec<Party>, Option<Apart>);
 
 /// A contact or a joint as a dictionary.

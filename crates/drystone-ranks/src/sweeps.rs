@@ -488,8 +488,8 @@ impl<'a> Sweeps<'a> {
 }
 
 /// Sweeps over the contacts of a walk, whose `seeds` colours follow from; without momentum, if not
-/// `accelerated`. Leaves the walk with the multipliers of the last sweep, and returns how many that took; None
-/// if this is nothing for sweeps: joints, or a body with more contacts than there are colours.
+/// `accelerated`. Leaves the walk with the multipliers of the last sweep, and returns how many that took;
+/// None if this is nothing for sweeps: joints, or a body with more contacts than there are colours.
 pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> Option<usize> {
     let mut refused = [f64::from(u8::from(!walk.joints.all().is_empty())), walk.touches.len() as f64];
     walk.comm().most(&mut refused);

@@ -160,10 +160,9 @@ fn filled(text: &str, quote: &Quote, report: &Value) -> Option<String> {
         let mut at = start + parts[0].len();
         let ends = parts[1..].iter().all(|part| {
             let rest = &text[at..];
-            let limit = rest.find(['|', '\n']).map_or(rest.len(), |k| (k + part.len()).min(rest.len()));
             let found = match part.is_empty() {
                 true => Some(rest.find(['|', '\n', ' ']).unwrap_or(rest.len())),
-                false => rest.find(part).filter(|k| *k <= limit),
+                false => rest.find(part).filter(|k| !rest[..*k].contains(['|', '\n'])),
             };
             found.inspect(|k| at += k + part.len()).is_some()
         });

@@ -162,8 +162,8 @@ impl Basis {
         std::mem::replace(&mut self.variable[row], variable)
     }
 
-    /// B⁻¹ and the values anew from M and q. False if B is singular, or if `more`, asked at every column, says
-    /// no.
+    /// B⁻¹ and the values anew from M and q. False if B is singular, or if `more`, asked at every column,
+    /// says no.
     pub fn refactor(&mut self, more: &dyn Fn() -> bool) -> bool {
         let n = self.n;
         self.taken.clear();

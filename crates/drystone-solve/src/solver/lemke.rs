@@ -7,8 +7,8 @@
 //! every island's LCP is solved to rounding, by its own residual max |min(z, w)|; on the round cones a
 //! residual of about μ (π/ν)² of the sliding speed stays, which the certificate shows.
 //!
-//! Where the pivots or the time run out, or the path ends on a ray, sweeps over the same facets (`nsgs-qp`) go
-//! on from the guess, one at least, and the status says that it is no solution.
+//! Where the pivots or the time run out, or the path ends on a ray, sweeps over the same facets (`nsgs-qp`)
+//! go on from the guess, one at least, and the status says that it is no solution.
 
 use std::time::Instant;
 

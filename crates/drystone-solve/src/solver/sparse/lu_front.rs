@@ -10,8 +10,8 @@ use crate::simd::{Kernel, Simd, dispatch};
 use super::dense::{PANEL, subtract, update};
 
 /// Factors the first `width` of `height` columns. Row j changed places with row `swaps[j]`. A pivot of at
-/// most `floor` is replaced by one so large that its row drops out. False if `more`, asked at every panel, says
-/// no.
+/// most `floor` is replaced by one so large that its row drops out. False if `more`, asked at every panel,
+/// says no.
 pub fn partial_lu(
     front: &mut [f64],
     height: usize,

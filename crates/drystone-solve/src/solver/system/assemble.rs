@@ -7,8 +7,8 @@ use super::{Form, System};
 
 impl System {
     /// Factors for H = T Tᵀ, one T for each block. (T rather than H: where H has eigenvalues that differ by
-    /// more than 1e16 the small ones survive in T.) False if `more`, asked all the while, says no: then there is
-    /// no factor.
+    /// more than 1e16 the small ones survive in T.) False if `more`, asked all the while, says no: then there
+    /// is no factor.
     pub fn factorise(&mut self, t: &[Small], more: &dyn Fn() -> bool) -> bool {
         self.t.clear();
         self.t.extend_from_slice(t);
@@ -109,8 +109,8 @@ impl System {
         }
     }
 
-    /// The blocks of row `i` of W T, from column `from` on; `owner` has the block of each row, and `place` tells
-    /// of each block where it is in `blocks`.
+    /// The blocks of row `i` of W T, from column `from` on; `owner` has the block of each row, and `place`
+    /// tells of each block where it is in `blocks`.
     pub(super) fn row_blocks(
         &self,
         w: &Csr,
