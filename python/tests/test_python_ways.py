@@ -325,7 +325,7 @@ def test_runs_and_worlds_take_whole_steps_on_a_gpu() -> None:
     assert told["backend"] == "cuda" and told["device"]["whole_step"] and told["status"] == "ok"
     scene = ds.load("packing", n=100)
     world = ds.World(backend="cuda", step=scene.settings["step"])
-    assert world.backend == "cuda" and world.settings["solver"] == "cuda-apgd"
+    assert world.backend == "cuda" and world.settings["solver"] == "cuda-auto"
     floor = world.add_body(ds.half_space(), motion="static", friction=0.4)
     world.add_bodies(ds.sphere(0.1), [(0.19 * (k % 4), 0.19 * (k // 4 % 4), 0.1 + 0.2 * (k // 16)) for k in range(64)], friction=0.4)
     report = world.step(50)

@@ -25,6 +25,7 @@
 #define CURVATURE 0u
 #define PAPER 1u
 #define JACOBI 2u
+#define SWEEPS 3u
 
 /* Why the iteration waits for the host. */
 #define LOOK 1u
@@ -52,11 +53,16 @@ struct control {
     double residual;                                 /* natural map at gamma, m/s */
     double work, bottom, softest;
     double noise; /* what rounding may make of a residual, m/s */
+    double settle_below; /* mean square of sweeps' residuals below which it is tried again to settle, (m/s)^2 */
+    double settle_from;  /* the measure when it was last looked whether settling leads anywhere, m/s */
     u32 rule, safeguard, cone, plain;
     u32 now, before, trial, best; /* places of multipliers, forces and velocities */
     u32 used, limit, halt, best_is_start;
     u32 rejected, wish_best;
     u32 ahead_place, has_ahead; /* where v_y is, if not at gamma */
+    u32 runs, since;  /* sweeps since momentum began anew, and since velocities were made anew from multipliers */
+    u32 settling, rounds; /* whether only contacts above the tolerance are solved, and how many sweeps did so */
+    u32 settle_after, spare;
     u32 tickets[8];
 };
 

@@ -140,7 +140,7 @@ INLINE N(v3) N(relative)(const REAL *velocity, u32 a, u32 other, N(v3) n)
 /* The rows of a contact and its guess: what it had in the last step. Returns the work of the guess. */
 INLINE double N(pose_contact)(const struct grains *p, u32 c)
 {
-    u32 a = p->owner[c], b = p->other[c];
+    u32 a = p->owner[c], b = p->other[c], at_c = place_of(p, c);
     v4 touch = load4(p->touch + (u64)c * 4u);
     v3 n = xyz(touch);
     double mu = contact_mu(p, a, b), size = contact_size(p, a, b), bias;
@@ -154,12 +154,14 @@ INLINE double N(pose_contact)(const struct grains *p, u32 c)
         light += p->mass[(u64)b * 4u];
         turns += p->mass[(u64)b * 4u + 1u];
     }
-    double g = mu == 0.0 ? light : light + 2.0 / 3.0 * turns;
+    double g = mu == 0.0 ? light : light + 2.0 / 3.0 * turns, eta = (2.0 + 1.0 / p->kappa) / 3.0 / g;
+    if (p->slot)
+        eta = mu == 0.0 ? 1.0 / (p->kappa * light) : 1.0 / (light + turns);
     N(v3) normal = N(vec)((REAL)n.x, (REAL)n.y, (REAL)n.z);
     if (!led)
-        N(store)((REAL *)p->row + (u64)c * 4u, normal, (REAL)bias);
-    ((REAL *)p->rub)[(u64)c * 2u] = (REAL)mu;
-    ((REAL *)p->rub)[(u64)c * 2u + 1u] = (REAL)((2.0 + 1.0 / p->kappa) / 3.0 / g);
+        N(store)((REAL *)p->row + (u64)at_c * 4u, normal, (REAL)bias);
+    ((REAL *)p->rub)[(u64)at_c * 2u] = (REAL)mu;
+    ((REAL *)p->rub)[(u64)at_c * 2u + 1u] = (REAL)eta;
     if (p->positions) {
         N(multipliers)(p, p->control->now)[c] = (REAL)0;
         return 0.0;
@@ -174,7 +176,7 @@ INLINE double N(pose_contact)(const struct grains *p, u32 c)
             x = project_parts(along, minus(x, times(along, n)), n, mu, 1.0);
         }
     }
-    N(store)(N(multipliers)(p, p->control->now) + (u64)c * 4u, N(vec)((REAL)x.x, (REAL)x.y, (REAL)x.z), (REAL)0);
+    N(store)(N(multipliers)(p, p->control->now) + (u64)at_c * 4u, N(vec)((REAL)x.x, (REAL)x.y, (REAL)x.z), (REAL)0);
     if (!led)
         return bias * dot(x, n);
     v3 b_all = contact_bias(p, a, b, touch);
@@ -183,8 +185,8 @@ INLINE double N(pose_contact)(const struct grains *p, u32 c)
         ask(p, a, n, b_all, mu, along, soft);
     double b_n = dot(b_all, n), x_n = dot(x, n);
     v3 off = minus(b_all, times(b_n, n));
-    N(store)((REAL *)p->row + (u64)c * 4u, normal, (REAL)(b_n - soft[1]));
-    N(store)((REAL *)p->drift + (u64)c * 4u, N(vec)((REAL)off.x, (REAL)off.y, (REAL)off.z), (REAL)soft[0]);
+    N(store)((REAL *)p->row + (u64)at_c * 4u, normal, (REAL)(b_n - soft[1]));
+    N(store)((REAL *)p->drift + (u64)at_c * 4u, N(vec)((REAL)off.x, (REAL)off.y, (REAL)off.z), (REAL)soft[0]);
     return (b_n - soft[1]) * x_n + dot(off, x) + 0.5 * soft[0] * x_n * x_n;
 }
 
@@ -207,12 +209,13 @@ INLINE void N(gather)(const struct grains *p, const REAL *gamma, u32 k, N(v3) *f
     N(v3) f = N(vec)((REAL)0, (REAL)0, (REAL)0), t = f;
     u32 from = p->first[p->grains + k] - p->contacts, to = p->first[p->grains + k + 1u] - p->contacts;
     BY_FOUR for (u32 e = from; e < to; e++) {
-        u32 c = p->low[e];
+        u32 c = place_of(p, p->low[e]);
         N(v3) z = N(xyz)(N(load)(gamma + (u64)c * 4u)), n = N(xyz)(N(load)(row + (u64)c * 4u));
         f = N(minus)(f, z);
         t = N(plus)(t, N(cross)(n, z));
     }
-    BY_FOUR for (u32 c = p->first[k]; c < p->first[k + 1u]; c++) {
+    BY_FOUR for (u32 e = p->first[k]; e < p->first[k + 1u]; e++) {
+        u32 c = place_of(p, e);
         N(v3) z = N(xyz)(N(load)(gamma + (u64)c * 4u)), n = N(xyz)(N(load)(row + (u64)c * 4u));
         f = N(plus)(f, z);
         t = N(plus)(t, N(cross)(n, z));
@@ -250,7 +253,8 @@ INLINE void N(kick)(const struct grains *p, const REAL *gamma, u32 k, N(v3) *v, 
 /* The largest eigenvalue is at most the largest sum of this over a grain's contacts. */
 INLINE double N(bound)(const struct grains *p, u32 k, u32 c, int both)
 {
-    double mu = (double)((const REAL *)p->rub)[(u64)c * 2u], eta = (double)((const REAL *)p->rub)[(u64)c * 2u + 1u];
+    u32 at_c = place_of(p, c);
+    double mu = (double)((const REAL *)p->rub)[(u64)at_c * 2u], eta = (double)((const REAL *)p->rub)[(u64)at_c * 2u + 1u];
     double light = p->mass[(u64)k * 4u], turns = p->mass[(u64)k * 4u + 1u];
     double own = (mu == 0.0 ? light : 3.0 * light + 2.0 * turns) + (p->kappa - 1.0) * light;
     if (!p->positions && is_led(p, p->other[c]))
@@ -514,11 +518,12 @@ INLINE double N(natural)(const struct grains *p, const struct control *c, u32 i,
     N(v4) row = N(load)((const REAL *)p->row + (u64)i * 4u);
     N(v3) n = N(xyz)(row);
     REAL mu = ((const REAL *)p->rub)[(u64)i * 2u], step = ((const REAL *)p->rub)[(u64)i * 2u + 1u], one = (REAL)1;
-    REAL eta = step * (REAL)(3.0 / (2.0 + 1.0 / p->kappa));
+    REAL eta = mu == (REAL)0 ? (REAL)p->kappa * step : step * (REAL)(3.0 / (2.0 + 1.0 / p->kappa));
     N(v3) x = N(xyz)(N(load)(N(multipliers)(p, c->now) + (u64)i * 4u));
-    u32 a = p->owner[i], b = p->other[i];
-    const REAL *v = N(moving)(p, c->now) + (u64)a * 8u;
-    N(v3) u = N(plus)(N(relative)(N(moving)(p, c->now), a, b, n), N(times)(row.w, n)), own = N(xyz)(N(load)(v));
+    u32 a = owner_at(p, i), b = other_at(p, i);
+    /* Sweeps carry one set of rows on. */
+    const REAL *rows = N(moving)(p, c->rule == SWEEPS ? 0u : c->now), *v = rows + (u64)a * 8u;
+    N(v3) u = N(plus)(N(relative)(rows, a, b, n), N(times)(row.w, n)), own = N(xyz)(N(load)(v));
     if (is_led(p, b)) {
         N(v4) drift = N(load)((const REAL *)p->drift + (u64)i * 4u);
         u = N(plus)(u, N(plus)(N(xyz)(drift), N(times)(drift.w * N(dot)(x, n), n)));
@@ -577,7 +582,7 @@ KERNEL N(grains_multipliers)(struct grains p)
         LANES (i, CHUNK) {
             u32 c = chunk * CHUNK + i;
             if (c < p.contacts) {
-                N(v4) z = N(load)(from + (u64)c * 4u);
+                N(v4) z = N(load)(from + (u64)place_of(&p, c) * 4u);
                 v3 n = xyz(load4(p.touch + (u64)c * 4u)), x = vec((double)z.x, (double)z.y, (double)z.z);
                 double along = dot(x, n);
                 x = project_parts(along, minus(x, times(along, n)), n, contact_mu(&p, p.owner[c], p.other[c]), 1.0);

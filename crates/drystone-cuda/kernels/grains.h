@@ -75,6 +75,14 @@ struct grains {
     double *touch;             /* by contact: normal from the second to the first, gap */
     double *soft;              /* by contact, if shapes are led: compliance, and that times what it is about */
     u32 *low;                  /* by grain, contacts that it is the second of */
+    u32 *colour;               /* by contact: its colour, or NO_COLOUR */
+    u32 *slot;                 /* by contact, in sweeps: its place in the order of colours */
+    u32 *sides;                /* by place: owner, other */
+    u32 *colours;              /* by colour: its first place; then the number of contacts, and what is left to colour */
+    u32 *tally, *tally_first;  /* by colour and chunk of contacts: how many, and the sums of these */
+    u64 *taken;                /* by grain: colours of its contacts */
+    u32 *top;                  /* by grain: which of its contacts takes a colour next */
+    float *seen;               /* by place: what a sweep measured of it, two numbers */
     const u32 *old_first, *old_other; /* those of the last step */
     const double *old_gamma;
     double *gamma;             /* by contact: multiplier, N s, world axes, 0 */
@@ -103,6 +111,7 @@ struct grains {
     u32 run;  /* chunks that the iteration adds up together */
     u32 led;  /* whether some shapes move by themselves */
     u32 again; /* whether the problem is the same one, in another precision */
+    u32 from, to; /* places of the colour, or colours, that a sweep is at */
 };
 
 /* Runs of chunks. */
@@ -145,6 +154,28 @@ INLINE v3 led_velocity(const double *f, v3 at)
 INLINE u32 fixed_surface(const struct grains *p, u32 k)
 {
     return (u32)p->fixed[(u64)k * FIXED_NUMBERS + 1u];
+}
+
+/* In `sides`, beside the owner: whether a sweep comes to the owner, and to the other grain, for the first time. */
+#define FIRST_OF_OWNER 0x80000000u
+#define FIRST_OF_OTHER 0x40000000u
+#define OWNER 0x3fffffffu
+
+/* Where what belongs to a contact in the iteration is: at its number, or in sweeps where the order of colours puts it. */
+INLINE u32 place_of(const struct grains *p, u32 contact)
+{
+    return p->slot ? p->slot[contact] : contact;
+}
+
+/* The grain that a place's contact belongs to, and the other one or a fixed shape. */
+INLINE u32 owner_at(const struct grains *p, u32 place)
+{
+    return p->slot ? p->sides[(u64)place * 2u] & OWNER : p->owner[place];
+}
+
+INLINE u32 other_at(const struct grains *p, u32 place)
+{
+    return p->slot ? p->sides[(u64)place * 2u + 1u] : p->other[place];
 }
 
 /* Friction of a contact. */

@@ -10,12 +10,14 @@
 #include "scan.h"
 #include "cells.h"
 #include "near.h"
+#include "colours.h"
 #define REAL float
 #define ROOT sqrtf
 #define ROUNDING 5.9604644775390625e-8
 #define N(name) name##_f
 #define RESIDENT 4
 #include "grain_step.h"
+#include "grain_sweep.h"
 #undef REAL
 #undef ROOT
 #undef ROUNDING

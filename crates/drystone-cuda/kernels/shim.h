@@ -18,6 +18,8 @@ typedef unsigned long long u64;
 #define KERNEL extern "C" __global__ void
 /* Kernels that wait for memory most of the time: at least so many blocks of threads a multiprocessor, of 256 threads at most. */
 #define KERNEL_BESIDE(blocks) extern "C" __global__ void __launch_bounds__(256, blocks)
+/* Kernels of one block of at most 1024 threads. */
+#define KERNEL_OF_ONE extern "C" __global__ void __launch_bounds__(1024)
 #define INLINE static __device__ __forceinline__
 #define SHARED __shared__
 #define BLOCK blockIdx.x
@@ -30,6 +32,7 @@ typedef unsigned long long u64;
 #define WARP_BARRIER __syncwarp()
 #define FENCE __threadfence()
 #define TICKET(counter) atomicAdd((counter), 1u)
+#define LESS(counter) atomicAdd((counter), 0xffffffffu)
 #define ROLLED _Pragma("unroll 1")
 #define BY_FOUR _Pragma("unroll 4")
 
@@ -39,6 +42,7 @@ typedef unsigned long long u64;
 extern u32 shim_block, shim_blocks, shim_threads;
 #define KERNEL void
 #define KERNEL_BESIDE(blocks) void
+#define KERNEL_OF_ONE void
 #define INLINE static inline
 #define SHARED static
 #define BLOCK shim_block
@@ -53,6 +57,7 @@ extern u32 shim_block, shim_blocks, shim_threads;
 extern __thread u32 shim_thread;
 void shim_barrier(void);
 #define TICKET(counter) __sync_fetch_and_add((counter), 1u)
+#define LESS(counter) __sync_fetch_and_sub((counter), 1u)
 #define LANES(i, count) for (u32 i = shim_thread; i < (count); i += shim_threads)
 #define LEADER if (shim_thread == 0)
 #define BARRIER shim_barrier()
@@ -62,6 +67,7 @@ void shim_barrier(void);
     for (u32 lane_ = 0; lane_ < shim_threads; lane_++)                                                                 \
         for (u32 i = lane_; i < (count); i += shim_threads)
 #define TICKET(counter) ((*(counter))++)
+#define LESS(counter) ((*(counter))--)
 #define LEADER
 #define BARRIER
 #define WARP_BARRIER

@@ -10,7 +10,7 @@ use drystone_solve::solver::{BadSpec, Spec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{Device, Engine, Error, GrainsError, GrainsOnDevice};
+use crate::{Device, Engine, Error, GrainMethod, GrainsError, GrainsOnDevice};
 
 /// A backend that cannot be had, or does not have what was asked for: bad input.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -92,7 +92,7 @@ impl Backend {
         let spec = Spec::parse(asked)?;
         match spec.name.as_str() {
             // What is picked for one island at a time has no place on a device.
-            "auto" => Ok("cuda-apgd".into()),
+            "auto" => Ok("cuda-auto".into()),
             name if ON_DEVICE.contains(&name) => Ok(format!("cuda-{asked}")),
             name if name.starts_with("cuda-") => Ok(asked.into()),
             name => Err(BackendError(format!(
@@ -109,17 +109,19 @@ impl Backend {
         let mut out = Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None };
         let Some(engine) = &self.engine else { return Ok(out) };
         let spec = Spec::parse(&world.settings().solver)?;
-        let jacobi = match (spec.name.as_str(), spec.params.len()) {
+        let method = match (spec.name.as_str(), spec.params.len()) {
             _ if !whole => Err("outputs that need every step's contacts or problem".to_string()),
-            ("cuda-apgd", 0) => Ok(None),
-            ("cuda-pgj", 0) => Ok(Some(0.2)),
-            ("auto" | "apgd", 0) if self.auto => Ok(None),
-            ("pgj", 0) if self.auto => Ok(Some(0.2)),
+            ("cuda-auto", 0) => Ok(GrainMethod::Sweeps),
+            ("cuda-apgd", 0) => Ok(GrainMethod::Gradient),
+            ("cuda-pgj", 0) => Ok(GrainMethod::Jacobi(0.2)),
+            ("auto", 0) if self.auto => Ok(GrainMethod::Sweeps),
+            ("apgd", 0) if self.auto => Ok(GrainMethod::Gradient),
+            ("pgj", 0) if self.auto => Ok(GrainMethod::Jacobi(0.2)),
             (name, 0) if self.auto => Err(format!("the solver {name}, which is not on the device")),
             _ => Err("a solver with parameters".into()),
         };
-        let jacobi = match jacobi {
-            Ok(jacobi) => jacobi,
+        let method = match method {
+            Ok(method) => method,
             Err(why) => {
                 out.why = Some(why);
                 return Ok(out);
@@ -128,12 +130,12 @@ impl Backend {
         if self.auto {
             match world.grains() {
                 Ok(grains) if grains.grains.is_empty() => out.why = Some("no grains".into()),
-                Ok(_) => out.choice = Some(Choice::new(engine.clone(), jacobi)),
+                Ok(_) => out.choice = Some(Choice::new(engine.clone(), method)),
                 Err(why) => out.why = Some(why),
             }
             return Ok(out);
         }
-        match GrainsOnDevice::new(engine.clone(), world, jacobi)? {
+        match GrainsOnDevice::new(engine.clone(), world, method)? {
             Ok(grains) => out.grains = Some(grains),
             Err(why) => out.why = Some(why),
         }

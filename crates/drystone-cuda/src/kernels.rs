@@ -9,7 +9,7 @@ use crate::layout::Args;
 pub const PTX: &str = include_str!("../kernels/kernels.ptx");
 
 /// The sources, in the order in which they are read.
-pub const SOURCES: [&str; 14] = [
+pub const SOURCES: [&str; 16] = [
     include_str!("../kernels/kernels.cu"),
     include_str!("../kernels/shim.h"),
     include_str!("../kernels/data.h"),
@@ -22,7 +22,9 @@ pub const SOURCES: [&str; 14] = [
     include_str!("../kernels/scan.h"),
     include_str!("../kernels/cells.h"),
     include_str!("../kernels/near.h"),
+    include_str!("../kernels/colours.h"),
     include_str!("../kernels/grain_step.h"),
+    include_str!("../kernels/grain_sweep.h"),
     include_str!("../kernels/grain_end.h"),
 ];
 
@@ -67,6 +69,15 @@ kernels! {
     NearWrite = c"near_write" of GrainArgs,
     NearTouch = c"near_touch" of GrainArgs,
     NearLink = c"near_link" of GrainArgs,
+    ColoursClear = c"colours_clear" of GrainArgs,
+    ColoursName = c"colours_name" of GrainArgs,
+    ColoursTake = c"colours_take" of GrainArgs,
+    ColoursTally = c"colours_tally" of GrainArgs,
+    ColoursPlace = c"colours_place" of GrainArgs,
+    Refresh = c"grains_refresh_f" of GrainArgs,
+    Sweep = c"grains_sweep_f" of GrainArgs,
+    SweepLast = c"grains_sweep_last_f" of GrainArgs,
+    Turn = c"grains_turn_f" of GrainArgs,
     PoseSingle = c"grains_pose_f" of GrainArgs,
     StartSingle = c"grains_start_f" of GrainArgs,
     ContactsSingle = c"grains_contacts_f" of GrainArgs,

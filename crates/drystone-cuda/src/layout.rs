@@ -5,6 +5,7 @@ pub(crate) mod rule {
     pub const CURVATURE: u32 = 0;
     pub const PAPER: u32 = 1;
     pub const JACOBI: u32 = 2;
+    pub const SWEEPS: u32 = 3;
 }
 
 /// Why the iteration waits for the host.
@@ -50,6 +51,8 @@ pub(crate) struct Control {
     pub bottom: f64,
     pub softest: f64,
     pub noise: f64,
+    pub settle_below: f64,
+    pub settle_from: f64,
     pub rule: u32,
     pub safeguard: u32,
     pub cone: u32,
@@ -66,6 +69,12 @@ pub(crate) struct Control {
     pub wish_best: u32,
     pub ahead_place: u32,
     pub has_ahead: u32,
+    pub runs: u32,
+    pub since: u32,
+    pub settling: u32,
+    pub rounds: u32,
+    pub settle_after: u32,
+    pub spare: u32,
     pub tickets: [u32; 8],
 }
 
@@ -163,7 +172,7 @@ pub(crate) mod tests {
 
     #[test]
     fn there_is_no_padding() {
-        assert_eq!(size_of::<Control>(), 22 * 8 + 16 * 4 + 8 * 4);
+        assert_eq!(size_of::<Control>(), 24 * 8 + 22 * 4 + 8 * 4);
         assert_eq!(size_of::<Args>(), 37 * 8 + 6 * 4);
     }
 }

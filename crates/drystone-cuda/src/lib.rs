@@ -2,7 +2,7 @@
 //!
 //! The crate builds without CUDA and needs nothing but NVIDIA's driver where it runs: kernels are shipped as
 //! PTX, which the driver compiles for the device that it finds. [`devices`] says what there is, [`install`]
-//! makes `cuda-apgd` and `cuda-pgj` known to [`drystone_solve::solver::make`], and an [`Error`] says which of
+//! makes `cuda-apgd`, `cuda-pgj` and `cuda-auto` known to [`drystone_solve::solver::make`], and an [`Error`] says which of
 //! driver, device and memory is missing and what to do.
 //!
 //! Everything is in f64. No sum depends on the launch geometry, nothing is contracted to fused multiply-adds,
@@ -24,8 +24,8 @@ mod watch;
 pub use driver::Device;
 pub use engine::{Engine, devices};
 pub use error::Error;
-pub use grains::{GrainsError, GrainsOnDevice};
-pub use solver::{APGD, CudaSolver, Geometry, Method, PGJ};
+pub use grains::{GrainMethod, GrainsError, GrainsOnDevice};
+pub use solver::{APGD, AUTO, CudaSolver, Geometry, Method, PGJ};
 pub use usage::Usage;
 
 /// Opens the first device and makes its solvers known by name.
@@ -33,5 +33,6 @@ pub fn install() -> Result<std::sync::Arc<Engine>, Error> {
     let engine = Engine::shared()?;
     drystone_solve::solver::install(&APGD);
     drystone_solve::solver::install(&PGJ);
+    drystone_solve::solver::install(&AUTO);
     Ok(engine)
 }

@@ -1,4 +1,4 @@
-//! The solvers on the device: `cuda-apgd` and `cuda-pgj`.
+//! The solvers on the device: `cuda-apgd`, `cuda-pgj` and `cuda-auto`.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,6 +24,18 @@ pub static APGD: Info = Info {
     unit: "multiplication",
     citation: "Mazhar2015, Algorithm APGD",
     params: &[SCALING, RULE],
+    make: make_apgd,
+};
+
+/// What `auto` is on the device.
+pub static AUTO: Info = Info {
+    name: "cuda-auto",
+    title: "the quickest on an NVIDIA GPU: sweeps by colour with momentum for worlds of grains, cuda-apgd for all else",
+    use_when: "always on a GPU: what --backend cuda takes where no solver is named",
+    models: &["ccp"],
+    unit: "iteration",
+    citation: "Nesterov1983; ODonoghueCandes2015, gradient scheme; JonesPlassmann1993; Mazhar2015",
+    params: &[],
     make: make_apgd,
 };
 

@@ -4,7 +4,7 @@
 mod pretend;
 
 use drystone::{BodyDef, Materials, PairLaw, Settings, Shape, World};
-use drystone_cuda::{Engine, Geometry, GrainsOnDevice};
+use drystone_cuda::{Engine, Geometry, GrainMethod, GrainsOnDevice};
 use drystone_scene::load;
 use glam::{DQuat, DVec3};
 use pretend::open;
@@ -18,7 +18,12 @@ fn scene(name: &str, set: &[(&str, &str)]) -> World {
 }
 
 fn on_device(engine: &Arc<Engine>, world: &mut World) -> GrainsOnDevice {
-    GrainsOnDevice::new(engine.clone(), world, None).unwrap().unwrap()
+    GrainsOnDevice::new(engine.clone(), world, GrainMethod::Gradient).unwrap().unwrap()
+}
+
+/// The same by sweeps.
+fn swept(engine: &Arc<Engine>, world: &mut World) -> GrainsOnDevice {
+    GrainsOnDevice::new(engine.clone(), world, GrainMethod::Sweeps).unwrap().unwrap()
 }
 
 fn ball(radius: f64, at: [f64; 3]) -> BodyDef {
@@ -52,8 +57,108 @@ fn a_hundred_steps_leave_the_bits_that_a_device_leaves() {
     assert!(grains.bytes() > 100_000);
 }
 
+/// The same of sweeps by colour, which is what `auto` takes.
+#[test]
+fn a_hundred_steps_of_sweeps_leave_the_bits_that_a_device_leaves() {
+    let engine = open("grains", &[]).unwrap();
+    let mut world = scene("packing", &[]);
+    let mut grains = swept(&engine, &mut world);
+    for _ in 0..100 {
+        let report = grains.step(&mut world).unwrap();
+        assert!(report.certificate.residual_max <= 1e-4, "{report:?}");
+    }
+    grains.fetch(&mut world).unwrap();
+    assert_eq!((world.state().step, grains.steps_on_cpu), (100, 0));
+    assert_eq!(format!("{:016x}", world.state().hash()), "c9b374d58a916f84");
+}
+
+/// A heap of more than a thousand contacts, whose last ones above the tolerance are solved by themselves: in
+/// fewer iterations than gradients need, and to the same energy.
+#[test]
+fn sweeps_solve_a_heap_sooner_than_gradients() {
+    let engine = open("grains", &[]).unwrap();
+    let set = [("n", "700"), ("height", "6")];
+    let mut cpu = scene("packing", &set);
+    cpu.set_settings(Settings { solver: "auto".into(), ..cpu.settings().clone() }).unwrap();
+    (0..90).for_each(|_| drop(cpu.step().unwrap()));
+    let mut state = cpu.state().clone();
+    state.multipliers.clear();
+    let [swept, gradient] = [GrainMethod::Sweeps, GrainMethod::Gradient].map(|method| {
+        let mut world = scene("packing", &set);
+        world.restore(state.clone()).unwrap();
+        let mut grains = GrainsOnDevice::new(engine.clone(), &mut world, method).unwrap().unwrap();
+        let report = grains.step(&mut world).unwrap();
+        assert!(report.certificate.residual_max <= 1e-4 && report.contacts > 1024, "{report:?}");
+        report
+    });
+    assert_eq!(swept.contacts, gradient.contacts);
+    assert!(2 * swept.iterations < gradient.iterations, "{} {}", swept.iterations, gradient.iterations);
+    let [a, b] = [&swept, &gradient].map(|report| report.certificate.dual_objective);
+    assert!((a - b).abs() < 1e-5 * b.abs(), "{a} {b}");
+}
+
+/// Contacts with and without friction, of balls of all sizes: steps are those of the engine.
+#[test]
+fn sweeps_know_contacts_without_friction() {
+    let engine = open("grains", &[]).unwrap();
+    let make = || {
+        let settings = Settings { tolerance: 1e-6, iterations: 100_000, ..Settings::default() };
+        let mut world = World::new(settings).unwrap();
+        world.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.4)).unwrap();
+        for i in 0..48 {
+            let (x, y, z) = (i % 4, i / 4 % 4, i / 16);
+            let r = 0.06 + 0.04 * f64::from(i % 7) / 6.0;
+            let at =
+                [0.19 * f64::from(x) + 0.01 * f64::from(z), 0.19 * f64::from(y), 0.1 + 0.2 * f64::from(z)];
+            let mu = if i % 3 == 0 { 0.0 } else { 0.5 };
+            world.add_body(ball(r, at).friction(mu)).unwrap();
+        }
+        world
+    };
+    let (mut cpu, mut world) = (make(), make());
+    let mut grains = swept(&engine, &mut world);
+    let mut touched = 0;
+    for _ in 0..30 {
+        let report = grains.step(&mut world).unwrap();
+        assert!(report.certificate.residual_max <= 1e-6, "{report:?}");
+        touched += report.contacts;
+        cpu.step().unwrap();
+    }
+    grains.fetch(&mut world).unwrap();
+    let (x, v) = apart(&world, &cpu);
+    assert!(touched > 300 && x < 1e-4 && v < 1e-3, "{touched} {x:e} {v:e}");
+}
+
+/// A ball that has more contacts than there are colours is left to gradients.
+#[test]
+fn a_ball_with_more_contacts_than_colours_is_solved_too() {
+    let engine = open("grains", &[]).unwrap();
+    let mut world = World::new(Settings { gravity: DVec3::ZERO, ..Settings::default() }).unwrap();
+    world.add_body(ball(1.0, [0.0; 3])).unwrap();
+    // Points that are spread evenly over a ball, each with a small one that is pressed against it.
+    for i in 0..90 {
+        let z = 1.0 - (f64::from(i) + 0.5) / 45.0;
+        let (s, c) = (f64::from(i) * 2.399_963).sin_cos();
+        let n = DVec3::new(c * (1.0 - z * z).sqrt(), s * (1.0 - z * z).sqrt(), z);
+        let small = world.add_body(ball(0.1, (1.1 * n).to_array())).unwrap();
+        world.set_velocity(small, -n, DVec3::ZERO).unwrap();
+    }
+    let mut grains = swept(&engine, &mut world);
+    let report = grains.step(&mut world).unwrap();
+    assert!(report.contacts >= 90 && report.certificate.residual_max <= 1e-4, "{report:?}");
+    grains.fetch(&mut world).unwrap();
+    let kinetic = world.state().velocity.iter().map(|v| v.length_squared()).fold(0.0, f64::max);
+    assert!(kinetic < 0.1, "they were stopped: {kinetic}");
+}
+
 #[test]
 fn no_bit_depends_on_how_kernels_are_launched() {
+    for method in [GrainMethod::Gradient, GrainMethod::Sweeps] {
+        launches_leave_the_same_bits(method);
+    }
+}
+
+fn launches_leave_the_same_bits(method: GrainMethod) {
     let mut cpu = scene("packing", &[("n", "60")]);
     (0..45).for_each(|_| drop(cpu.step().unwrap()));
     let settled = cpu.state().clone();
@@ -67,7 +172,7 @@ fn no_bit_depends_on_how_kernels_are_launched() {
         let engine = open(name, options).unwrap();
         let mut world = scene("packing", &[("n", "60")]);
         world.restore(settled.clone()).unwrap();
-        let mut grains = on_device(&engine, &mut world);
+        let mut grains = GrainsOnDevice::new(engine.clone(), &mut world, method).unwrap().unwrap();
         grains.set_geometry(Geometry { blocks, threads, batch });
         for _ in 0..3 {
             grains.step(&mut world).unwrap();
@@ -223,7 +328,7 @@ fn met_as_on_the_cpu(led: Option<(DVec3, DVec3)>) {
             world
         };
         let (mut cpu, mut world) = (make(), make());
-        let mut grains = on_device(&engine, &mut world);
+        let mut grains = swept(&engine, &mut world);
         let mut touched = 0;
         for _ in 0..80 {
             touched += grains.step(&mut world).unwrap().contacts;
@@ -350,7 +455,9 @@ fn a_step_starts_from_what_the_world_brings() {
 #[test]
 fn what_is_not_a_world_of_grains_is_named() {
     let engine = open("grains", &[]).unwrap();
-    let why = |world: &mut World| GrainsOnDevice::new(engine.clone(), world, None).unwrap().err().unwrap();
+    let why = |world: &mut World| {
+        GrainsOnDevice::new(engine.clone(), world, GrainMethod::Sweeps).unwrap().err().unwrap()
+    };
     let world = || {
         let mut world = World::new(Settings::default()).unwrap();
         world.add_body(ball(0.1, [0.0, 0.0, 1.0])).unwrap();
@@ -382,6 +489,6 @@ fn what_is_not_a_world_of_grains_is_named() {
 fn a_device_with_too_little_memory_says_how_much_it_takes() {
     let engine = open("small", &["-DMEMORY=((size_t)20000)"]).unwrap();
     let mut world = scene("packing", &[]);
-    let error = GrainsOnDevice::new(engine, &mut world, None).err().unwrap().to_string();
+    let error = GrainsOnDevice::new(engine, &mut world, GrainMethod::Sweeps).err().unwrap().to_string();
     assert!(error.contains("memory"), "{error}");
 }

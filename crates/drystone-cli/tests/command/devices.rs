@@ -53,7 +53,7 @@ fn a_run_says_what_was_computed_where() {
     );
     assert_eq!(code, 0, "{err}");
     let r = scratch.json("r.json");
-    assert_eq!((&r["backend"], &r["solver"]["name"]), (&"cuda".into(), &"cuda-apgd".into()));
+    assert_eq!((&r["backend"], &r["solver"]["name"]), (&"cuda".into(), &"cuda-auto".into()));
     assert_eq!(r["device"]["name"], "pretended device");
     // Balls among boxes that do not move: nothing is left for the processor.
     assert_eq!((&r["device"]["whole_step"], &r["device"]["steps_on_cpu"]), (&true.into(), &0.into()));

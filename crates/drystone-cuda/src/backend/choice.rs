@@ -6,7 +6,7 @@ use drystone::World;
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::{Engine, GrainsError, GrainsOnDevice};
+use crate::{Engine, GrainMethod, GrainsError, GrainsOnDevice};
 
 /// Steps that a trial takes on each.
 const STEPS: usize = 3;
@@ -32,7 +32,7 @@ pub struct Trial {
 /// Who takes the steps of a world of grains, by trials.
 pub struct Choice {
     engine: Arc<Engine>,
-    jacobi: Option<f64>,
+    method: GrainMethod,
     pub trials: Vec<Trial>,
     /// The world has as many contacts since the last trial that another one is due.
     due: bool,
@@ -41,8 +41,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    pub fn new(engine: Arc<Engine>, jacobi: Option<f64>) -> Self {
-        Self { engine, jacobi, trials: Vec::new(), due: true, failed: None }
+    pub fn new(engine: Arc<Engine>, method: GrainMethod) -> Self {
+        Self { engine, method, trials: Vec::new(), due: true, failed: None }
     }
 
     pub fn is_due(&self) -> bool {
@@ -97,7 +97,7 @@ impl Choice {
 
     /// The quickest step there, ms, and the contacts of the last one.
     fn on_device(&self, world: &mut World) -> Result<(GrainsOnDevice, f64, usize), String> {
-        let mut grains = GrainsOnDevice::new(self.engine.clone(), world, self.jacobi)
+        let mut grains = GrainsOnDevice::new(self.engine.clone(), world, self.method)
             .map_err(|e| e.to_string())?
             .map_err(|why| format!("not a world of grains: {why}"))?;
         let (mut least, mut contacts) = (f64::INFINITY, 0);

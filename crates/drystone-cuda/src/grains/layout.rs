@@ -42,6 +42,9 @@ pub(crate) mod told {
     pub const ALL: usize = 20;
 }
 
+/// Colours there are.
+pub(crate) const COLOURS: usize = 64;
+
 /// Words of the grid.
 pub(crate) const GRID: usize = 6;
 
@@ -80,6 +83,15 @@ pub(crate) struct GrainArgs {
     pub touch: u64,
     pub soft: u64,
     pub low: u64,
+    pub colour: u64,
+    pub slot: u64,
+    pub sides: u64,
+    pub colours: u64,
+    pub tally: u64,
+    pub tally_first: u64,
+    pub taken: u64,
+    pub top: u64,
+    pub seen: u64,
     pub old_first: u64,
     pub old_other: u64,
     pub old_gamma: u64,
@@ -122,6 +134,8 @@ pub(crate) struct GrainArgs {
     pub run: u32,
     pub led: u32,
     pub again: u32,
+    pub from: u32,
+    pub to: u32,
 }
 
 #[cfg(test)]
@@ -134,7 +148,7 @@ mod tests {
     #[test]
     fn both_languages_have_the_same_members_in_the_same_order() {
         assert_eq!(fields(&format!("{:?}", GrainArgs::default())), members(SOURCE, "grains"));
-        assert_eq!(size_of::<GrainArgs>(), 46 * 8 + 14 * 8 + 13 * 4 + 4);
+        assert_eq!(size_of::<GrainArgs>(), 55 * 8 + 14 * 8 + 15 * 4 + 4);
     }
 
     #[test]
@@ -166,6 +180,8 @@ mod tests {
             assert_eq!(number, format!("{place}u"), "{name}");
         }
         assert!(SOURCE.contains(&format!("#define TOLD {}u", told::ALL)));
+        let colours = include_str!("../../kernels/colours.h");
+        assert!(colours.contains(&format!("#define COLOURS {COLOURS}u")));
         for (name, place) in
             [("NUMBERS", FIXED_NUMBERS), ("SPEED", FIXED_SPEED), ("SPIN", FIXED_SPIN), ("LED", FIXED_LED)]
         {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::layout::{FIXED_NUMBERS, GRID, GrainArgs, told};
+use super::layout::{COLOURS, FIXED_NUMBERS, GRID, GrainArgs, told};
 use crate::engine::{DeviceMemory, Engine};
 use crate::error::Error;
 use crate::layout::{CHUNK, PLACES, SUMS};
@@ -43,12 +43,17 @@ pub(crate) struct GrainMemory {
     /// Which of two sets and places are those of the last step.
     pub last: usize,
     bodies: [usize; 6],
+    /// Whether contacts have colours.
+    coloured: bool,
     /// Fixed shapes where the step ends.
     pub fixed_end: u64,
+    /// Where places in the order of colours are, and sums of tallies.
+    pub slot: u64,
+    pub tally_sums: u64,
 }
 
 impl GrainMemory {
-    pub fn new(engine: &Arc<Engine>) -> Self {
+    pub fn new(engine: &Arc<Engine>, coloured: bool) -> Self {
         let memory = || DeviceMemory::new(engine.clone());
         let found = || Found { memory: memory(), capacity: 0, first: memory() };
         Self {
@@ -58,7 +63,10 @@ impl GrainMemory {
             work: (memory(), 0, Precision::Single),
             last: 0,
             bodies: [0; 6],
+            coloured,
             fixed_end: 0,
+            slot: 0,
+            tally_sums: 0,
         }
     }
 
@@ -75,7 +83,8 @@ impl GrainMemory {
         // Shapes that are led are there twice: where the step begins, and where it ends.
         let shapes = FIXED_NUMBERS * args.fixed_count as usize;
         let ends = if args.led > 0 { shapes } else { 0 };
-        let at: [(fn(&mut GrainArgs) -> &mut u64, usize); 17] = [
+        let coloured = if self.coloured { n } else { 0 };
+        let at: [(fn(&mut GrainArgs) -> &mut u64, usize); 20] = [
             (|a| &mut a.control, places.take(CONTROL)),
             (|a| &mut a.grid, places.take(GRID)),
             (|a| &mut a.told, places.take(told::ALL)),
@@ -93,6 +102,9 @@ impl GrainMemory {
             (|a| &mut a.counts, places.take_halves(2 * n)),
             (|a| &mut a.scan_sums, places.take_halves((2 * n).max(args.buckets as usize).div_ceil(CHUNK))),
             (|a| &mut a.grain_sums, places.take(told::ALL * n.div_ceil(CHUNK))),
+            (|a| &mut a.colours, places.take_halves(COLOURS + 2)),
+            (|a| &mut a.taken, places.take(coloured)),
+            (|a| &mut a.top, places.take_halves(coloured)),
         ];
         self.bodies = [4, 4, 8, 4, 4, 8].map(|width| places.take(width * n));
         self.grains.reserve(8 * places.next)?;
@@ -137,6 +149,7 @@ impl GrainMemory {
             places.take(4 * wished);
             places.take(told::ALL * wished.div_ceil(CHUNK));
             places.take(2 * args.led as usize * wished);
+            self.take_colours(&mut places, wished);
             self.contacts.0.reserve(8 * places.next)?;
             self.contacts.1 = wished;
         }
@@ -191,7 +204,7 @@ impl GrainMemory {
     }
 
     /// The addresses of a set of contacts.
-    pub fn contacts_at(&self, args: &mut GrainArgs, set: usize) {
+    pub fn contacts_at(&mut self, args: &mut GrainArgs, set: usize) {
         let of = |found: &Found| {
             let other = found.memory.address();
             (found.first.address(), other, other + 8 * found.capacity.div_ceil(2).next_multiple_of(8) as u64)
@@ -206,6 +219,19 @@ impl GrainMemory {
         args.touch = start + 8 * places.take(4 * wished) as u64;
         args.contact_sums = start + 8 * places.take(told::ALL * wished.div_ceil(CHUNK)) as u64;
         args.soft = start + 8 * places.take(2 * args.led as usize * wished) as u64;
+        let [colour, slot, sides, tally, tally_first, sums, seen] =
+            self.take_colours(&mut places, wished).map(|place| start + 8 * place as u64);
+        (args.colour, args.sides, args.tally, args.tally_first, args.seen) =
+            (colour, sides, tally, tally_first, seen);
+        (self.slot, self.tally_sums) = (slot, sums);
+    }
+
+    /// What colours take for so many contacts: by contact its colour, its place, two sides; tallies by colour and
+    /// chunk, the sums of these, and sums of sums; what a sweep measures.
+    fn take_colours(&self, places: &mut Places, wished: usize) -> [usize; 7] {
+        let k = if self.coloured { wished } else { 0 };
+        let tallies = COLOURS * k.div_ceil(CHUNK);
+        [k, k, 2 * k, tallies, tallies + 1, tallies.div_ceil(CHUNK), 2 * k].map(|n| places.take_halves(n))
     }
 
     /// Where the sums of counts of a set go.

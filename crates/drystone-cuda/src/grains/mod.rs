@@ -9,6 +9,7 @@
 //! A step that the device cannot take as one (an overlap of more than 5 % of a grain that the step itself has
 //! made) is left to the CPU, which takes substeps: see [`GrainsOnDevice::step`].
 
+mod colours;
 mod layout;
 mod memory;
 mod solve;
@@ -25,6 +26,7 @@ use crate::error::Error;
 use crate::kernels::Kernel;
 use crate::layout::{CHUNK, Control};
 use crate::solver::Geometry;
+use colours::Colours;
 pub(crate) use layout::GrainArgs;
 use memory::{GrainMemory, Precision};
 
@@ -49,6 +51,18 @@ impl From<StepError> for GrainsError {
     fn from(error: StepError) -> Self {
         Self::Step(error)
     }
+}
+
+/// How the velocity problems of a world of grains are solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum GrainMethod {
+    /// Sweeps by colour with Nesterov's momentum, `apgs`; where a grain has too many contacts for that, and in
+    /// double precision, [`GrainMethod::Gradient`].
+    Sweeps,
+    /// Accelerated gradients, `apgd`.
+    Gradient,
+    /// `pgj` with a relaxation factor.
+    Jacobi(f64),
 }
 
 /// How overlaps are removed: see [`Stabilisation::Post`].
@@ -85,7 +99,13 @@ pub struct GrainsOnDevice {
     time: f64,
     /// Of all grains, kg.
     mass: f64,
-    jacobi: Option<f64>,
+    method: GrainMethod,
+    /// The colours of this step's contacts, where sweeps solve its velocity problem.
+    colours: Option<Colours>,
+    /// Colours with a launch of their own in the last one.
+    launched: usize,
+    /// eta_n over eta_t of contacts, in gradients and in sweeps.
+    kappa: [f64; 2],
     /// The Lipschitz constants that the last velocity problem and the last position problem ended with.
     lipschitz: [f64; 2],
     /// How far beyond their reach contacts of the next position problem are looked for, m.
@@ -101,12 +121,11 @@ pub struct GrainsOnDevice {
 }
 
 impl GrainsOnDevice {
-    /// Takes a world to the device; the reason, where it is not one of grains. `jacobi` is the relaxation
-    /// factor of `pgj`, where that is to iterate and not `apgd`.
+    /// Takes a world to the device; the reason, where it is not one of grains.
     pub fn new(
         engine: Arc<Engine>,
         world: &mut World,
-        jacobi: Option<f64>,
+        method: GrainMethod,
     ) -> Result<Result<Self, String>, Error> {
         let grains = match world.grains() {
             Ok(grains) if grains.grains.is_empty() => return Ok(Err("no grains".into())),
@@ -133,7 +152,7 @@ impl GrainsOnDevice {
             stream: engine.stream()?,
             stage: HostMemory::new(engine.clone()),
             answer: HostMemory::new(engine.clone()),
-            memory: GrainMemory::new(&engine),
+            memory: GrainMemory::new(&engine, method == GrainMethod::Sweeps),
             args: GrainArgs::default(),
             control: Control::default(),
             recording: Recording::new(engine.clone()),
@@ -148,7 +167,10 @@ impl GrainsOnDevice {
             world: grains,
             settings,
             correction: Correction { tolerance, accept, reach, rounds },
-            jacobi,
+            method,
+            colours: None,
+            launched: 0,
+            kappa: [1.0; 2],
             lipschitz: [0.0; 2],
             ahead: 0,
             steps_on_cpu: 0,

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use super::colours::Colours;
 use super::memory::Precision;
-use super::{GrainsOnDevice, layout::told};
+use super::{GrainMethod, GrainsOnDevice, layout::told};
 use crate::engine::Recording;
 use crate::error::Error;
 use crate::kernels::Kernel;
@@ -40,6 +41,9 @@ const DOUBLE: Kernels = Kernels {
 
 /// Iterations that are recorded together.
 const RECORDED: usize = 2 * EVERY;
+
+/// As in `kernels/grain_sweep.h`: rows are made anew after so many sweeps.
+const REFRESH: u32 = 64;
 
 /// The host looks again after this part of what was done.
 const LONG: usize = 8;
@@ -87,13 +91,25 @@ impl GrainsOnDevice {
 
     /// Poses the problem of the contacts that were found, and starts from its guess.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
-        let jacobi = self.jacobi.filter(|_| self.args.positions == 0);
+        let velocities = self.args.positions == 0;
+        let jacobi = match self.method {
+            GrainMethod::Jacobi(omega) if velocities => Some(omega),
+            _ => None,
+        };
+        let sweeps = velocities && self.colours.is_some() && self.precision == Precision::Single;
+        self.args.slot = if sweeps { self.memory.slot } else { 0 };
+        self.args.kappa = if velocities { self.kappa[usize::from(sweeps)] } else { 1.0 };
         self.control = Control {
             theta: 1.0,
             next_theta: 0.5 * (5f64.sqrt() - 1.0),
             omega: jacobi.unwrap_or(1.0),
             lambda: 1.0,
-            rule: if jacobi.is_some() { rule::JACOBI } else { rule::CURVATURE },
+            rule: match jacobi {
+                Some(_) => rule::JACOBI,
+                None if sweeps => rule::SWEEPS,
+                None => rule::CURVATURE,
+            },
+            settle_below: f64::INFINITY,
             safeguard: 1,
             before: 1,
             trial: 2,
@@ -108,6 +124,11 @@ impl GrainsOnDevice {
         self.launch(kernels.start, self.args.grains)
     }
 
+    /// Whether sweeps are at work, and their colours.
+    fn swept(&self) -> Option<&Colours> {
+        self.colours.as_ref().filter(|_| self.args.slot != 0)
+    }
+
     /// Iterates from where it stands until the residual is at the threshold, or `limit` iterations are done.
     pub(super) fn advance(&mut self, threshold: f64, limit: u32) -> Result<Ended, Error> {
         let begun = Instant::now();
@@ -117,7 +138,12 @@ impl GrainsOnDevice {
         self.control.halt = 0;
         self.control.threshold = threshold;
         self.control.limit = limit;
+        // Rows are made anew for another look.
+        self.control.since = REFRESH;
         self.put_control()?;
+        if before == 0 && self.swept().is_some() {
+            self.launch(Kernel::Refresh, self.args.grains)?;
+        }
         if before == 0 {
             self.launch(kernels.look, self.args.contacts)?;
         }
@@ -139,7 +165,9 @@ impl GrainsOnDevice {
         self.recording = recording;
         played?;
         let (c, done) = (&self.control, u64::from(self.control.used - before));
-        self.lipschitz[self.args.positions as usize] = c.lipschitz;
+        if c.rule != rule::SWEEPS {
+            self.lipschitz[self.args.positions as usize] = c.lipschitz;
+        }
         let (contacts, grains) = (u64::from(self.args.contacts), u64::from(self.args.grains));
         self.engine.used(|u| {
             u.iterate_s += begun.elapsed().as_secs_f64();
@@ -158,9 +186,17 @@ impl GrainsOnDevice {
     /// The launches of [`RECORDED`] iterations.
     fn iterations(&self) -> Result<(), Error> {
         let kernels = self.kernels();
+        if self.swept().is_some() {
+            self.launch(Kernel::Refresh, self.args.grains)?;
+        }
         for step in 1..=RECORDED {
-            self.launch(kernels.contacts, self.args.contacts)?;
-            self.launch(kernels.bodies, self.args.grains)?;
+            match self.swept() {
+                Some(colours) => self.sweep(colours)?,
+                None => {
+                    self.launch(kernels.contacts, self.args.contacts)?;
+                    self.launch(kernels.bodies, self.args.grains)?;
+                }
+            }
             if step.is_multiple_of(EVERY) {
                 self.launch(kernels.look, self.args.contacts)?;
             }

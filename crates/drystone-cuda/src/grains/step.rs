@@ -10,7 +10,7 @@ use drystone::{Integrator, Stage, StepError, StepReport, World};
 use super::layout::told;
 use super::solve::Ended;
 use super::transfer::Led;
-use super::{GrainsError, GrainsOnDevice};
+use super::{GrainMethod, GrainsError, GrainsOnDevice};
 use crate::error::Error;
 use crate::kernels::Kernel;
 
@@ -150,7 +150,7 @@ impl GrainsOnDevice {
     }
 
     /// Sums of numbers before each one.
-    fn scan(&mut self, from: u64, to: u64, count: u32) -> Result<(), Error> {
+    pub(super) fn scan(&mut self, from: u64, to: u64, count: u32) -> Result<(), Error> {
         (self.args.scan_from, self.args.scan_to, self.args.scan_count) = (from, to, count);
         self.launch(Kernel::ScanChunks, count)?;
         self.launch(Kernel::ScanTotals, 1)?;
@@ -165,12 +165,16 @@ impl GrainsOnDevice {
         if !warm {
             self.args.old_contacts = 0;
         }
+        self.colours = None;
+        if self.method == GrainMethod::Sweeps {
+            self.colours = self.colour()?;
+        }
         self.begin()?;
         let mut asked = 0;
         let (status, told) = loop {
             let ended = self.advance(threshold, limit as u32)?;
             // The last multipliers where they are good, else the best so far.
-            let told = self.judge(ended == Ended::Cap && self.jacobi.is_none())?;
+            let told = self.judge(ended == Ended::Cap && !matches!(self.method, GrainMethod::Jacobi(_)))?;
             let residual = told[told::RESIDUAL];
             match ended {
                 Ended::Diverged => break (Status::Diverged, told),
@@ -227,12 +231,11 @@ impl GrainsOnDevice {
             // Nobody leaves the distance that contacts were looked for, half of it for each of two.
             self.args.leash = if travelled > 0.0 { 0.25 } else { 0.5 };
             self.args.positions = 1;
-            let kappa = std::mem::replace(&mut self.args.kappa, 1.0);
             self.begin()?;
             let ended = self.advance(0.25 * how.tolerance, self.settings.position_iterations as u32)?;
             self.args.best = u32::from(ended != Ended::Near);
             self.launch(Kernel::ShiftSingle, self.args.grains)?;
-            (self.args.positions, self.args.kappa) = (0, kappa);
+            self.args.positions = 0;
             rounds += 1;
             let moved = self.told()?;
             // What the tangent leaves is of second order in the way.

@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 use rayon::prelude::*;
 
 use super::layout::{FIXED, FIXED_LED, FIXED_NUMBERS, FIXED_SPEED, FIXED_SPIN, shape};
-use super::{GrainArgs, GrainsOnDevice};
+use super::{GrainArgs, GrainMethod, GrainsOnDevice};
 use crate::engine::HostMemory;
 use crate::error::Error;
 
@@ -80,7 +80,9 @@ impl GrainsOnDevice {
         let light = |i: usize| (1.0 / grains[i].mass, grains[i].radius.powi(2) / grains[i].inertia);
         // Two scales for a cone, where all contacts rub: the least of all pairs.
         let stiffest = (0..grains.len()).map(light).map(|(m, t)| m / (m + t)).fold(0.0, f64::max);
-        let rubs = self.world.mu.iter().all(|mu| *mu > 0.0) && self.jacobi.is_none();
+        let rubs = self.world.mu.iter().all(|mu| *mu > 0.0);
+        let two_scales = rubs && !matches!(self.method, GrainMethod::Jacobi(_));
+        self.kappa = [if two_scales { 1.0 / stiffest } else { 1.0 }, 1.0 / stiffest];
         self.args = GrainArgs {
             h: s.h,
             gx: s.gravity.x,
@@ -89,7 +91,7 @@ impl GrainsOnDevice {
             base: envelope.base,
             share: envelope.share,
             most_mu: self.world.mu.iter().copied().fold(0.0, f64::max),
-            kappa: if rubs { 1.0 / stiffest } else { 1.0 },
+            kappa: 1.0,
             reach: self.correction.reach / self.correction.rounds as f64,
             leash: 0.5,
             run: 1,

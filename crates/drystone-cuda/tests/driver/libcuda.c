@@ -37,6 +37,8 @@ struct entry {
     OF_GRAINS(scan_chunks) OF_GRAINS(scan_totals) OF_GRAINS(scan_each) OF_GRAINS(grains_predict) \
     OF_GRAINS(grains_bounds) OF_GRAINS(cells_clear) OF_GRAINS(cells_count) OF_GRAINS(cells_fill) OF_GRAINS(cells_sort) \
     OF_GRAINS(near_count) OF_GRAINS(near_told) OF_GRAINS(near_write) OF_GRAINS(near_touch) OF_GRAINS(near_link) OF_GRAINS(grains_pose_f) \
+    OF_GRAINS(colours_clear) OF_GRAINS(colours_name) OF_GRAINS(colours_take) OF_GRAINS(colours_tally) OF_GRAINS(colours_place) \
+    OF_GRAINS(grains_refresh_f) OF_GRAINS(grains_sweep_f) OF_GRAINS(grains_sweep_last_f) OF_GRAINS(grains_turn_f) \
     OF_GRAINS(grains_start_f) OF_GRAINS(grains_contacts_f) OF_GRAINS(grains_bodies_f) OF_GRAINS(grains_look_f) \
     OF_GRAINS(grains_multipliers_f) OF_GRAINS(grains_shift_f) OF_GRAINS(grains_pose_d) OF_GRAINS(grains_start_d) \
     OF_GRAINS(grains_contacts_d) OF_GRAINS(grains_bodies_d) OF_GRAINS(grains_look_d) OF_GRAINS(grains_multipliers_d) \
