@@ -5,8 +5,9 @@
 //! makes `cuda-apgd`, `cuda-pgj` and `cuda-auto` known to [`drystone_solve::solver::make`], and an [`Error`] says which of
 //! driver, device and memory is missing and what to do.
 //!
-//! Everything is in f64. No sum depends on the launch geometry, nothing is contracted to fused multiply-adds,
-//! and the tests run the same kernel text as plain C, bit for bit: see `docs/guide/cuda.md`.
+//! Certificates are in f64; worlds of balls iterate in f32, all other problems in f64. No sum depends on the launch
+//! geometry, nothing is contracted to fused multiply-adds, and the tests run the same kernel text as plain C, bit
+//! for bit: see `docs/guide/cuda.md`.
 
 pub mod backend;
 mod driver;
