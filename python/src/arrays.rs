@@ -117,6 +117,7 @@ pub fn read<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (py, this) = (world.py(), world.get());
     let (n, width) = (this.with(py, |w| w.model().bodies.len()), column.width());
+    let given = out.is_some();
     let out = match out {
         Some(out) if out.shape() != [n, width] => {
             return Err(input(format!("out must have the shape ({n}, {width}), got {:?}", out.shape())));
@@ -127,7 +128,7 @@ pub fn read<'py>(
         // SAFETY: every number is written below.
         None => unsafe { PyArray2::new(py, [n, width], false) },
     };
-    {
+    let fits = {
         let mut to = out.try_readwrite().map_err(|e| input(format!("out: {e}")))?;
         let to = to.as_slice_mut().map_err(|_| input("out must be contiguous, row by row"))?;
         let fits = this.with(py, |w| {
@@ -137,11 +138,13 @@ pub fn read<'py>(
             }
             fits
         });
-        if !fits {
-            return Err(input("bodies were added by another thread meanwhile"));
+        if !fits && given {
+            return Err(input("bodies were added by another thread meanwhile: out has no rows for them"));
         }
-    }
-    Ok(out)
+        fits
+    };
+    // Another thread has added bodies meanwhile.
+    if fits { Ok(out) } else { read(world, column, None) }
 }
 
 fn check_rows(name: &str, a: &In<'_>, width: usize, rows: Option<usize>) -> PyResult<()> {

@@ -429,3 +429,76 @@ def test_the_environment_may_say_how_many_threads_there_are() -> None:
     environment = {**os.environ, "RAYON_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+SHARED = """
+import faulthandler, pickle, threading
+import drystone as ds
+
+world = ds.World()
+world.add_body(ds.half_space(), motion="static", friction=0.5)
+world.add_body(ds.sphere(0.1), mass=1.0, position=[0, 0, 0.1], friction=0.5)
+
+def repeat(call, n):
+    for _ in range(n):
+        call()
+
+jobs = [(world.step, 200), (world.step, 200), {jobs}]
+faulthandler.dump_traceback_later(60, exit=True)
+threads = [threading.Thread(target=repeat, args=job) for job in jobs]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert world.steps == 400
+"""
+
+
+GROWING = """
+import threading
+import drystone as ds
+
+world = ds.World(gravity=[0, 0, 0])
+wrong = []
+
+def add():
+    for k in range(500):
+        world.add_body(ds.sphere(0.1), mass=1.0, position=[k, 0, 0], mask=0)
+
+def read():
+    rows = 0
+    try:
+        for _ in range(500):
+            world.step()
+            x = world.positions
+            assert len(x) >= rows and (x[:, 1:] == 0).all()
+            rows = len(x)
+    except Exception as e:
+        wrong.append(e)
+
+threads = [threading.Thread(target=job) for job in (read, read, add, add)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not wrong, wrong
+assert len(world.positions) == 1000
+"""
+
+
+def test_arrays_are_read_while_another_thread_adds_bodies() -> None:
+    done = subprocess.run([sys.executable, "-c", GROWING], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        "(lambda: pickle.dumps(world), 200), (world.save, 200)",
+        "(world.penetration, 200), (world.assemble, 200)",
+    ],
+    ids=["save", "assemble"],
+)
+def test_who_saves_and_who_steps_never_wait_for_each_other(jobs: str) -> None:
+    done = subprocess.run([sys.executable, "-c", SHARED.format(jobs=jobs)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr

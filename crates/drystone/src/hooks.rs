@@ -5,6 +5,7 @@ use drystone_solve::Problem;
 use crate::contact::Contact;
 use crate::model::Model;
 use crate::state::State;
+use crate::step::{StepError, check_contacts};
 use crate::workspace::Velocity;
 use crate::world::World;
 
@@ -53,11 +54,19 @@ impl Hooks {
     }
 
     /// Shows the contacts of a step, which may be changed or removed.
-    pub fn show_contacts(&mut self, model: &Model, state: &State, contacts: &mut Vec<Contact>) {
+    pub fn show_contacts(
+        &mut self,
+        model: &Model,
+        state: &State,
+        contacts: &mut Vec<Contact>,
+        step: u64,
+    ) -> Result<(), StepError> {
         if let Some(hook) = &mut self.contact {
             hook(model, state, contacts);
+            check_contacts(model, contacts, step)?;
             contacts.sort_unstable_by_key(|c| (state.order.place(model, c.key.colliders), c.key.feature));
         }
+        Ok(())
     }
 
     /// Calls hooks with the world in hand: they are taken out meanwhile, and hooks they add go behind them.

@@ -33,6 +33,7 @@ use crate::islands::Islands as Groups;
 use crate::model::{Model, NOBODY};
 use crate::motion::rotate;
 use crate::state::State;
+use crate::step::whole;
 use region::Region;
 
 /// Contacts that one thread looks at in a row.
@@ -382,13 +383,13 @@ impl Stabiliser {
             // the solver to see.
             let (solution, rows) = if own.len() == blocks || alike && 2 * own.len() > blocks {
                 let others = rest(assembler, own);
-                let solution = solver.solve(&assembler.problem, None, &stop)?;
+                let solution = whole(solver, &assembler.problem, None, &stop)?;
                 put_back(assembler, others);
                 (solution, None)
             } else {
                 let Problem::Bodies(p) = &assembler.problem else { return Ok(()) };
                 self.islands.extract(p, k, &mut self.island);
-                (solver.solve(&self.island.problem, None, &stop)?, Some(&self.island.rows))
+                (whole(solver, &self.island.problem, None, &stop)?, Some(&self.island.rows))
             };
             if solution.status == Status::Diverged {
                 let text = "the position problem diverged: its corrections are not finite";

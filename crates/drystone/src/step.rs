@@ -28,6 +28,7 @@ use crate::workspace::{Setup, Workspace};
 use crate::world::World;
 pub use check::JointDrift;
 use check::{bad_contact, check_joints};
+pub(crate) use check::{check_contacts, whole};
 use formulate::{Asks, formulate};
 pub(crate) use loads::Loads;
 pub(crate) use predictor::{Predictor, TURN};
@@ -102,7 +103,7 @@ fn attempt(
     report.note_overlaps(setup.model, collision);
     // 3 islands: those that sleep are left out, mechanisms that nothing touches take a smooth step
     collide::take_part(setup, state, collision, whole);
-    hooks.show_contacts(setup.model, state, &mut collision.contacts);
+    hooks.show_contacts(setup.model, state, &mut collision.contacts, step)?;
     collide::leave_joints(setup.model, state, substeps, velocity);
     clock.stage(Stage::Narrowphase);
     let taken =

@@ -146,6 +146,16 @@ impl PyWorld {
         }
     }
 
+    /// The same without the interpreter, for what takes long. The lock comes before the threads of the pool:
+    /// one of them that waited for it would be missing to who has it, and both would wait for ever.
+    pub fn at_length<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&mut Inside) -> R + Send) -> R {
+        py.detach(|| {
+            let mut world = self.lock();
+            let world: &mut Inside = &mut world;
+            with_threads(|| f(world))
+        })
+    }
+
     /// Calls `f` with the world, to look at it.
     pub fn with<R: Send>(&self, py: Python<'_>, f: impl FnOnce(&World) -> R + Send) -> R {
         self.locked(py, |world| f(world))
@@ -433,12 +443,12 @@ impl PyWorld {
 
     /// Moves a mechanism to a nearby state of rest.
     fn settle(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.lock().settle().map(drop)).map_err(refused)
+        self.at_length(py, |world| world.settle().map(drop)).map_err(refused)
     }
 
     /// Makes positions and velocities fit the joints; the first step does this by itself.
     fn assemble(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.lock().assemble_joints()).map_err(refused)
+        self.at_length(py, |world| world.assemble_joints()).map_err(refused)
     }
 
     /// Kinetic and potential energy of the dynamic bodies, J.
@@ -456,7 +466,7 @@ impl PyWorld {
 
     /// Deepest and mean overlap now, m.
     fn penetration(&self, py: Python<'_>) -> (f64, f64) {
-        let p = detached(py, || self.lock().penetration());
+        let p = self.at_length(py, |world| world.penetration());
         (p.max, p.mean)
     }
 

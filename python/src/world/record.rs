@@ -43,8 +43,7 @@ impl PyWorld {
             (Some(_), Some(_)) => return Err(input("every and steps: give one of the two")),
             _ => return Err(input("every (s) and steps must be above 0")),
         };
-        detached(py, || {
-            let world = self.lock();
+        self.at_length(py, |world| {
             let mut kept = self.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             if kept.is_some() {
                 return Err("this world is being recorded already".to_string());
@@ -65,7 +64,7 @@ impl PyWorld {
                 h: world.settings().h,
             };
             let mut writer = Writer::create(options).map_err(wrong)?;
-            writer.begin(&world).map_err(wrong)?;
+            writer.begin(world).map_err(wrong)?;
             *kept = Some(writer);
             Ok(())
         })
@@ -74,8 +73,7 @@ impl PyWorld {
 
     /// Ends the recording; all of it is on the disk afterwards.
     fn _end_record(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || {
-            let _world = self.lock();
+        self.at_length(py, |_world| {
             let writer = self.record.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
             writer.map_or(Ok(()), |writer| writer.finish().map(|_| ()))
         })

@@ -11,7 +11,6 @@ use crate::collider::BodyCollider;
 use crate::convert::shown;
 use crate::errors::{argument, input};
 use crate::joint::PyJoint;
-use crate::threads::detached;
 
 /// What a pickle holds: the bytes of `save`, hooks before and after steps, attributes of a class of the
 /// user's own, and what was left with bodies and joints.
@@ -30,7 +29,7 @@ impl PyWorld {
     /// >>> world.step(10).step == other.step(10).step, world.state_hash == other.state_hash
     /// (True, True)
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(py, || self.lock().save()).map_err(input)?;
+        let bytes = self.at_length(py, |world| world.save()).map_err(input)?;
         Ok(PyBytes::new(py, &bytes))
     }
 

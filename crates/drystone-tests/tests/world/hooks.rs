@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use drystone::solve::solver::{self, Info};
+use drystone::solve::{Malformed, Problem, Solution, Solver, Status, Stop};
 use drystone::{BodyDef, BodyId, Settings, Shape, StepError, World};
 use glam::{DQuat, DVec3};
 
@@ -183,6 +185,26 @@ fn step_with_a_contact_that_is_no_number_is_refused() {
 }
 
 #[test]
+fn step_with_a_contact_given_to_others_is_refused() {
+    for which in 0..3 {
+        let (mut w, ..) = scene();
+        w.on_contacts(move |_, state, contacts| match which {
+            _ if state.step < 3 => {}
+            0 => contacts[0].bodies = [77, 99],
+            1 => contacts[0].key.colliders = [77, 99],
+            _ => contacts[0].bodies = [1, 1],
+        });
+        for _ in 0..3 {
+            w.step().unwrap();
+        }
+        let before = w.state().clone();
+        let text = w.step().unwrap_err().to_string();
+        assert!(text.starts_with("step 4: contact 0: a hook on contacts left bodies"), "{text}");
+        assert_eq!(*w.state(), before, "the state is the one before the step");
+    }
+}
+
+#[test]
 fn residuals_of_contacts_are_the_certificates() {
     let mut w = World::new(Settings { iterations: 3, solver: "pgs".into(), ..Settings::default() }).unwrap();
     w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.5)).unwrap();
@@ -199,5 +221,48 @@ fn residuals_of_contacts_are_the_certificates() {
         let (worst, largest) = (report.worst_contact.unwrap(), report.certificate.residual_max);
         assert!(largest > 0.0 && (all[worst] - largest).abs() <= 1e-9 * largest, "{} {largest}", all[worst]);
         assert!(all.iter().all(|e| *e <= largest * (1.0 + 1e-9)));
+    }
+}
+
+/// A solver that answers with as many multipliers as it was made for.
+struct Short(usize);
+
+impl Solver for Short {
+    fn info(&self) -> &'static Info {
+        &SHORT
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn solve(&mut self, _: &Problem, _: Option<&[f64]>, _: &Stop) -> Result<Solution, Malformed> {
+        Ok(Solution::new(vec![0.0; self.0], Status::Converged, 1))
+    }
+}
+
+static SHORT: Info = Info {
+    name: "short",
+    title: "a wrong number of multipliers",
+    use_when: "for a test",
+    models: &["ccp"],
+    unit: "sweep",
+    citation: "",
+    params: &[],
+    make: |_| Ok(Box::new(Short(5))),
+};
+
+#[test]
+fn a_solver_of_ones_own_that_answers_with_other_rows_is_refused() {
+    solver::install(&SHORT);
+    for iterations in [10, 0] {
+        let settings = Settings { solver: "short".into(), iterations, ..Settings::default() };
+        let mut w = World::new(settings).unwrap();
+        w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.5)).unwrap();
+        let cube = BodyDef::dynamic(Shape::Box { half: DVec3::splat(0.1) }, 1.0);
+        w.add_body(cube.at(DVec3::Z * 0.09).friction(0.5)).unwrap();
+        let text = w.step().unwrap_err().to_string();
+        let want = "step 1: the solver 'short' returned 5 multipliers, the problem has ";
+        assert!(text.starts_with(want) && text.ends_with(" rows"), "{iterations} iterations: {text}");
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers that are not finite, bodies that leave: where they are noticed, and whom they are blamed on.
 
-use drystone_solve::{Malformed, parallel};
+use drystone_solve::solver::{Solution, Solver, Stop};
+use drystone_solve::{Malformed, Problem, parallel};
 use glam::DVec3;
 
 use super::{Party, StepError};
@@ -199,6 +200,43 @@ pub(super) fn check_joints(
     Err(StepError::Apart { step, text })
 }
 
+/// Solves a problem; what answers with another number of multipliers, as a solver of the user's own may, is
+/// refused.
+pub(crate) fn whole(
+    solver: &mut dyn Solver,
+    problem: &Problem,
+    guess: Option<&[f64]>,
+    stop: &Stop,
+) -> Result<Solution, Malformed> {
+    let solution = solver.solve(problem, guess, stop)?;
+    let (found, rows) = (solution.gamma.len(), problem.rows());
+    if found == rows {
+        return Ok(solution);
+    }
+    let name = solver.info().name;
+    Err(Malformed(format!("the solver '{name}' returned {found} multipliers, the problem has {rows} rows")))
+}
+
+/// Contacts that a hook has given to others: which bodies and colliders touch is not its to change.
+pub(crate) fn check_contacts(model: &Model, contacts: &[Contact], step: u64) -> Result<(), StepError> {
+    let own = |c: &Contact| {
+        let [i, j] = c.key.colliders.map(|k| model.colliders.get(k as usize).map(|k| k.body));
+        let [a, b] = c.bodies.map(Some);
+        [i, j] == [a, b] || [i, j] == [b, a]
+    };
+    match contacts.iter().position(|c| !own(c)) {
+        None => Ok(()),
+        Some(k) => {
+            let [a, b] = contacts[k].bodies;
+            let [i, j] = contacts[k].key.colliders;
+            let text = format!(
+                "contact {k}: a hook on contacts left bodies {a} and {b} with colliders {i} and {j}, which are not theirs (it may change friction, and remove contacts)"
+            );
+            Err(StepError::OutOfRange { step, text })
+        }
+    }
+}
+
 /// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have
 /// changed it).
 pub(super) fn bad_contact(model: &Model, collision: &Collision, step: u64, error: &Malformed) -> StepError {
@@ -213,7 +251,7 @@ pub(super) fn bad_contact(model: &Model, collision: &Collision, step: u64, error
             c.gap,
             c.mu
         ),
-        None => error.to_string(),
+        None => error.0.clone(),
     };
     StepError::NonFinite { step, text }
 }

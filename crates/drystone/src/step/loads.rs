@@ -23,6 +23,7 @@
 use drystone_solve::Malformed;
 use drystone_solve::solver::Stop;
 
+use super::check::whole;
 use super::formulate::{Asks, formulate};
 use crate::contact::Remembered;
 use crate::settings::Settings;
@@ -86,7 +87,7 @@ pub(super) fn solve(
     let s = setup.settings;
     let stop = Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, ..Stop::default() };
     let Velocity { assembler, stiffness, solver, loads, .. } = to;
-    let solution = solver.solve(stiffness.posed(assembler), Some(&assembler.guess), &stop)?;
+    let solution = whole(solver.as_mut(), stiffness.posed(assembler), Some(&assembler.guess), &stop)?;
     (loads.gamma, loads.iterations) = (solution.gamma, solution.iterations);
     formulate(setup, state, v_free, collision, to, Asks::All, None)
 }

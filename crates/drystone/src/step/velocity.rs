@@ -5,6 +5,7 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status, Stop};
 
+use super::check::whole;
 use super::energy::{Budget, limit};
 use super::formulate::{Asks, formulate};
 use super::loads;
@@ -150,7 +151,7 @@ fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solution, Malfo
     // Without iterations a guess would be the solution.
     let warm = settings.warm_start && settings.iterations > 0;
     let guess = warm.then_some(assembler.guess.as_slice());
-    solver.solve(stiffness.posed(assembler), guess, &stop)
+    whole(solver.as_mut(), stiffness.posed(assembler), guess, &stop)
 }
 
 fn stop(s: &Settings) -> Stop {
@@ -175,7 +176,7 @@ fn expand(
     formulate(setup, state, &free.v, collision, to, Asks::Expansion, None)?;
     let stop = stop(setup.settings);
     let Velocity { assembler, solver, .. } = to;
-    let mut solution = solver.solve(&assembler.problem, Some(&assembler.guess), &stop)?;
+    let mut solution = whole(solver.as_mut(), &assembler.problem, Some(&assembler.guess), &stop)?;
     solution.iterations += compression.iterations;
     solution.rejected += compression.rejected;
     solution.attempts.splice(..0, compression.attempts.iter().copied());
