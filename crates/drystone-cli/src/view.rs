@@ -20,6 +20,9 @@ use crate::progress::Progress;
 use crate::run::INTERRUPTED;
 use crate::simulation::{Prepared, Simulation};
 
+/// Frames of a run without `--frames`, if it has as many steps.
+const LEAST_FRAMES: f64 = 120.0;
+
 /// Where the page is served.
 #[derive(clap::Args, Clone)]
 pub struct Serve {
@@ -76,7 +79,8 @@ pub struct Args {
     /// How long to simulate, s [default: the scene's own]; 0 shows the start alone.
     #[arg(long, value_name = "S")]
     time: Option<f64>,
-    /// Frames a second of simulated time; at most one a step [default: 60].
+    /// Frames a second of simulated time; at most one a step [default: 60, and in short runs as many as make
+    /// 120 in all].
     #[arg(long, value_name = "N")]
     frames: Option<f64>,
     /// Memory for frames, MiB; the simulation ends when it is full.
@@ -192,7 +196,8 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     if !(time.is_finite() && time >= 0.0) {
         return Err(Failure::input(format!("--time must be finite and not negative, got {time}")));
     }
-    let frames = args.frames.unwrap_or(60.0);
+    // Mechanisms that are over in a blink have frames, too.
+    let frames = args.frames.unwrap_or_else(|| f64::max(60.0, LEAST_FRAMES / time));
     let h = world.settings().h;
     let steps = (time / h).round() as u64;
     let stop = interrupt::watch();
@@ -207,7 +212,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
     // Residuals of single contacts cost a copy of the problem.
     world.keep_solutions(true);
     let mut progress = Progress::new(steps, args.quiet);
-    let (mut ended, mut failed) = (String::new(), false);
+    let (mut ended, mut failed, mut last) = (String::new(), false, None);
     for _ in 0..steps {
         if stop.came() {
             break;
@@ -225,6 +230,7 @@ fn scene(args: &Args) -> Result<i32, Failure> {
                 } else if let Some(why) = scene.probe.stop() {
                     ended = format!("stopped at t = {t:.2} s: {why}");
                 }
+                last = Some(report);
                 if !ended.is_empty() {
                     break;
                 }
@@ -236,6 +242,9 @@ fn scene(args: &Args) -> Result<i32, Failure> {
         }
     }
     progress.finish();
+    if let Some(report) = &last {
+        recorder.finish(&world, report);
+    }
     if stop.came() && ended.is_empty() {
         ended = format!("interrupted at t = {:.2} s of {time} s", world.state().time);
     }

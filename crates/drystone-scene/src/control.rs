@@ -32,6 +32,7 @@ pub const PAGE_KEYS: &[(&str, &str)] = &[
     ("KeyJ", "joints"),
     ("KeyX", "cut"),
     ("KeyN", "next body"),
+    ("KeyO", "next contact"),
     ("KeyV", "follow the body"),
     ("KeyB", "throw a ball"),
     ("KeyC", "drop a cube"),

@@ -188,14 +188,16 @@ pub struct Recorder {
     /// Least time between two frames, s.
     interval: f64,
     next: f64,
+    /// Time of the last frame, s.
+    kept: f64,
 }
 
 impl Recorder {
     /// Begins with the world as it is now.
     pub fn new(store: Arc<Store>, world: &World, glass: &[usize], interval: f64) -> Self {
         let stage = Stage::new(world, glass, 1);
-        let mut recorder =
-            Self { store, stage, encoder: Encoder::default(), interval, next: world.state().time };
+        let now = world.state().time;
+        let mut recorder = Self { store, stage, encoder: Encoder::default(), interval, next: now, kept: now };
         recorder.keep(&Snapshot::of(&recorder.stage, world, None));
         recorder
     }
@@ -210,9 +212,17 @@ impl Recorder {
         self.keep(&Snapshot::of(&self.stage, world, Some(report)))
     }
 
+    /// Keeps the last moment of a run, unless it is there: the end is seen, also where no frame is due.
+    pub fn finish(&mut self, world: &World, report: &StepReport) {
+        if world.state().time > self.kept && self.store.end().is_none() {
+            self.stage.follow(world);
+            self.keep(&Snapshot::of(&self.stage, world, Some(report)));
+        }
+    }
+
     /// Keeps a moment.
     pub fn keep(&mut self, now: &Snapshot) -> bool {
-        self.next = now.time + self.interval;
+        (self.kept, self.next) = (now.time, now.time + self.interval);
         if (self.encoder.frames() as usize).is_multiple_of(KEY_EVERY) {
             self.encoder.restart();
         }
@@ -292,6 +302,33 @@ mod tests {
         let last =
             (0..store.count()).map(|k| decoder.read(&store.frame(k).unwrap()).unwrap()).last().unwrap();
         assert_eq!(last.alive.iter().filter(|a| **a).count(), world.model().slots().count());
+    }
+
+    #[test]
+    fn the_end_is_a_frame_once() {
+        let scene = drystone_scene::load("packing", &[("n".into(), "20".into())]).unwrap();
+        let mut world = scene.world(scene.settings.clone()).unwrap();
+        let store = Arc::new(Store::new(Hello::of(&scene, &world), usize::MAX));
+        let h = world.settings().h;
+        let mut recorder = Recorder::new(store.clone(), &world, &scene.glass, 4.0 * h);
+        // Frames of steps 0, 4 and 8 are due; the run ends with step 10.
+        let report = (0..10)
+            .map(|_| {
+                let report = world.step().unwrap();
+                recorder.observe(&world, &report);
+                report
+            })
+            .last()
+            .unwrap();
+        let due = store.count();
+        recorder.finish(&world, &report);
+        assert_eq!(store.count(), due + 1);
+        let mut decoder = Decoder::default();
+        let times: Vec<f64> =
+            (0..=due).map(|k| decoder.read(&store.frame(k).unwrap()).unwrap().time).collect();
+        assert!((times[due] - 10.0 * h).abs() < 1e-12 && times[due - 1] < times[due], "{times:?}");
+        recorder.finish(&world, &report);
+        assert_eq!(store.count(), due + 1, "what is there does not come again");
     }
 
     #[test]

@@ -27,6 +27,15 @@ fn a_new_scene_is_checked_and_run() {
     assert!(schema["properties"]["body"]["items"].is_object());
 }
 
+/// A run that is over in 0.03 s is seen in more than two frames, and to its end.
+#[test]
+fn short_runs_have_frames() {
+    let scratch = Scratch::new("scenes-short");
+    holds(&scratch.good("view andrews --html a.html"), &["a.html: 121 frames"]);
+    holds(&scratch.good("view andrews --frames 60 --html b.html"), &["b.html: 3 frames"]);
+    holds(&scratch.good("view stack --set n=2 --time 0.05 --html c.html"), &["c.html: 6 frames"]);
+}
+
 #[test]
 fn a_run_stops_when_the_file_says() {
     let scratch = Scratch::new("scenes-stop");

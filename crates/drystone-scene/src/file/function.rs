@@ -58,11 +58,14 @@ pub(super) fn read(at: &At, library: &Library) -> Result<Function, Fault> {
     Ok(f)
 }
 
+/// The fields of a guide.
+pub(super) const GUIDE: &[&str] = &["along", "way", "about", "angle"];
+
 /// `guide = { along = [0, 0, 1], way = .., about = [0, 1, 0], angle = .. }`, or a list of such.
 pub(super) fn guide(at: &At, library: &Library) -> Result<Guide, Fault> {
     let mut guide = Guide::default();
     let mut one = |at: &At| -> Result<(), Fault> {
-        at.only(&["along", "way", "about", "angle"])?;
+        at.only(GUIDE)?;
         if let Some(direction) = at.get("along") {
             guide.along.push((direction.vector()?, read(&at.need("way")?, library)?));
         } else if let Some(way) = at.get("way") {

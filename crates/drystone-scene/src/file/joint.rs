@@ -256,7 +256,7 @@ fn law(at: &At, library: &Library) -> Result<Law, Fault> {
         return Err(r.fault("needs 'limits' beside it"));
     }
     let spring = |s: At| -> Result<Spring, Fault> {
-        s.only(&["rest", "stiffness", "damping"])?;
+        s.only(SPRING)?;
         let get = |key: &str| s.get(key).map_or(Ok(0.0), |x| x.number());
         Ok(Spring { rest: get("rest")?, stiffness: get("stiffness")?, damping: get("damping")? })
     };
@@ -268,6 +268,8 @@ fn law(at: &At, library: &Library) -> Result<Law, Fault> {
     })
 }
 
+/// The fields of a spring.
+pub(super) const SPRING: &[&str] = &["rest", "stiffness", "damping"];
 /// The fields of a motor.
 pub(super) const MOTOR: &[&str] = &["position", "speed", "force", "limit"];
 

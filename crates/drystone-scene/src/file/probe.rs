@@ -14,8 +14,11 @@ use crate::text::{At, Fault};
 /// Readings of a probe over the duration of a scene, if it does not say how often.
 const READINGS: f64 = 100.0;
 
+/// Fields of all kinds.
+pub(super) const COMMON: &[&str] = &["name", "type", "every", "start"];
+
 #[derive(Clone, Copy)]
-enum Kind {
+pub(super) enum Kind {
     Flow,
     Force,
     Region,
@@ -26,7 +29,7 @@ enum Kind {
     Sunk,
 }
 
-const KINDS: &[(&str, Kind)] = &[
+pub(super) const KINDS: &[(&str, Kind)] = &[
     ("flow", Kind::Flow),
     ("force", Kind::Force),
     ("region", Kind::Region),
@@ -36,6 +39,22 @@ const KINDS: &[(&str, Kind)] = &[
     ("emitted", Kind::Emitted),
     ("sunk", Kind::Sunk),
 ];
+
+impl Kind {
+    /// Its own fields.
+    pub(super) fn fields(self) -> &'static [&'static str] {
+        match self {
+            Kind::Flow => &["point", "normal", "radius", "bodies"],
+            Kind::Force => &["body", "about"],
+            Kind::Region => &["min", "max", "bodies"],
+            Kind::Slope => &["min", "max", "cells", "along", "centre", "bodies"],
+            Kind::Body => &["body"],
+            Kind::Energy => &[],
+            Kind::Emitted => &["emitter"],
+            Kind::Sunk => &["sink"],
+        }
+    }
+}
 
 /// Puts the meters of a list over what the scene measures already.
 pub(super) fn add(list: &At, scene: &mut Scene) -> Result<(), Fault> {
@@ -59,17 +78,7 @@ fn read(at: &At, scene: &Scene) -> Result<Named, Fault> {
         return Err(name.fault("must not be empty, nor have dots, commas or quotes: it heads columns"));
     }
     let kind = at.need("type")?.choice(KINDS)?;
-    let own: &[&str] = match kind {
-        Kind::Flow => &["point", "normal", "radius", "bodies"],
-        Kind::Force => &["body", "about"],
-        Kind::Region => &["min", "max", "bodies"],
-        Kind::Slope => &["min", "max", "cells", "along", "centre", "bodies"],
-        Kind::Body => &["body"],
-        Kind::Energy => &[],
-        Kind::Emitted => &["emitter"],
-        Kind::Sunk => &["sink"],
-    };
-    at.only(&[&["name", "type", "every", "start"], own].concat())?;
+    at.only(&[COMMON, kind.fields()].concat())?;
     let meter = match kind {
         Kind::Flow => Meter::Passing(passing(at, scene)?),
         Kind::Force => {

@@ -6,7 +6,8 @@ use super::library::Library;
 use crate::record::Record;
 use crate::text::{At, Fault, Value};
 
-const FIELDS: &[&str] = &["folder", "every", "events", "what", "precision", "compression", "checkpoint"];
+pub(super) const FIELDS: &[&str] =
+    &["folder", "every", "events", "what", "precision", "compression", "checkpoint"];
 
 /// Reads the table.
 pub(super) fn read(at: &At, library: &Library) -> Result<Record, Fault> {

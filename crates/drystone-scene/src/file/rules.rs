@@ -93,7 +93,7 @@ fn law(at: &At) -> Result<PairLaw, Fault> {
 
 /// `bounds = { min = [..], max = [..], leaving = "remove" }`; a corner that is not given is infinitely far.
 pub(super) fn bounds(at: &At) -> Result<Bounds, Fault> {
-    at.only(&["min", "max", "leaving"])?;
+    at.only(BOUNDS)?;
     let corner = |key: &str, far: f64| at.get(key).map_or(Ok(DVec3::splat(far)), |v| v.vector());
     let bounds = Bounds {
         min: corner("min", f64::NEG_INFINITY)?,
@@ -104,9 +104,14 @@ pub(super) fn bounds(at: &At) -> Result<Bounds, Fault> {
     Ok(bounds)
 }
 
+/// The fields of `periodic`.
+pub(super) const PERIODIC: &[&str] = &["min", "max", "axes"];
+/// The fields of `bounds`.
+pub(super) const BOUNDS: &[&str] = &["min", "max", "leaving"];
+
 /// `periodic = { min = [..], max = [..], axes = ["x", "y"] }`.
 pub(super) fn periodic(at: &At) -> Result<Periodic, Fault> {
-    at.only(&["min", "max", "axes"])?;
+    at.only(PERIODIC)?;
     let mut axes = [false; 3];
     for axis in at.need("axes")?.items()? {
         axes[axis.choice(&[("x", 0), ("y", 1), ("z", 2)])?] = true;

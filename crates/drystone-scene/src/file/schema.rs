@@ -2,12 +2,13 @@
 //! parser's own lists.
 
 use drystone::field::Source;
-use drystone::{Combine, Impact};
+use drystone::{Combine, Impact, Leaving};
 use drystone_solve::solver;
 use serde_json::{Map, Value, json};
 
 use super::{
-    body, control, copies, field, flow, function, joint, parameters, rules, series, settings, shape, stop,
+    body, control, copies, field, flow, function, joint, parameters, probe, record, rules, series, settings,
+    shape, stop,
 };
 use crate::gallery;
 
@@ -30,7 +31,7 @@ pub fn schema() -> Value {
     root
 }
 
-/// A table with these fields; what `about` says nothing of may be anything.
+/// A table with these fields; what `about` says nothing of may be anything (a test finds it).
 fn table(fields: &[&str], about: &[Entry], required: &[&str]) -> Value {
     let mut properties = Map::new();
     for name in fields {
@@ -80,7 +81,6 @@ fn definitions() -> Value {
         "vector": vector(3),
         "numbers": { "type": "array", "items": { "$ref": "#/$defs/number" } },
         "times": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/numbers" }] },
-        "any": true,
         "texts": { "type": "array", "items": { "type": "string" } },
         "text_or_texts": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/texts" }] },
         "counts": { "type": "array", "items": { "$ref": "#/$defs/whole" }, "minItems": 2, "maxItems": 3 },
@@ -112,7 +112,8 @@ fn definitions() -> Value {
         "motor": table(joint::MOTOR, MOTOR, &[]),
         "settings": table(settings::FIELDS, SETTINGS, &[]),
         "materials": table(rules::MATERIALS, &[("combine", "text", "how two mu make one"),
-            ("pair", "[row]", "laws of pairs"), ("other", "any", "laws of pairs without a row")], &[]),
+            ("pair", "[row]", "laws of pairs"), ("other", "other", "laws of pairs without a row")], &[]),
+        "other": table(rules::LAW, ROW, &[]),
         "row": listed(&[rules::PAIR, rules::LAW].concat(), ROW, &["between", "mu"]),
         "body": listed(body::FIELDS, BODY, &[]),
         "emitter": listed(flow::EMITTER, EMITTER, &["min", "max", "rate", "body"]),
@@ -120,7 +121,7 @@ fn definitions() -> Value {
             ("rate", "number", "1/s, the lowest first; all that comes if not given"), ("start", "number", "s")], &[]),
         "field": listed(field::FIELDS, FIELD, &["type", "strength", "cutoff"]),
         "control": listed(control::FIELDS, CONTROL, &["name", "commands", "range"]),
-        "stop": table(stop::FIELDS, &[("rest", "any", "true, or { speed, time }: m/s, s"),
+        "stop": table(stop::FIELDS, &[("rest", "rest", "true, or { speed, time }: m/s, s"),
             ("when", "text", "a formula of the world: t, kinetic, NAME.z, ...")], &[]),
         "parameter": { "anyOf": [{ "type": ["number", "string", "boolean"] },
             table(parameters::FIELDS, PARAMETER, &["default"])] },
@@ -130,6 +131,9 @@ fn definitions() -> Value {
         "shapes": { "type": "array", "items": { "$ref": "#/$defs/shape" } },
         "spacing": { "anyOf": [{ "$ref": "#/$defs/number" }, { "$ref": "#/$defs/numbers" }] },
     });
+    if let (Some(all), Value::Object(more)) = (all.as_object_mut(), nested()) {
+        all.extend(more);
+    }
     let own: Vec<Value> = shape::KINDS
         .iter()
         .map(|(name, kind)| typed(name, &[&SHAPE_COMMON[..], kind.fields(), &["for", "if"]].concat(), SHAPE))
@@ -145,12 +149,48 @@ fn definitions() -> Value {
         })
         .collect();
     all["joint"] = json!({ "type": "object", "required": ["type"], "oneOf": own });
+    let own: Vec<Value> = probe::KINDS
+        .iter()
+        .map(|(name, kind)| typed(name, &[probe::COMMON, kind.fields(), &["for", "if"]].concat(), PROBE))
+        .collect();
+    all["probe"] = json!({ "type": "object", "required": ["name", "type"], "oneOf": own });
     all["settings"]["properties"]["solver"]["examples"] =
         json!(solver::REGISTRY.iter().map(|s| s.name).collect::<Vec<_>>());
     all["materials"]["properties"]["combine"] = json!({ "enum": names(&Combine::NAMES) });
-    all["row"]["properties"]["impact"] = json!({ "enum": names(&Impact::NAMES) });
+    for rows in ["row", "other"] {
+        all[rows]["properties"]["impact"] = json!({ "enum": names(&Impact::NAMES) });
+    }
+    all["bounds"]["properties"]["leaving"] = json!({ "enum": names(&Leaving::NAMES) });
     all["field"]["properties"]["source"] = json!({ "enum": names(&Source::NAMES) });
     all
+}
+
+/// Forms of tables within tables, and of what is of more than one kind.
+fn nested() -> Value {
+    let vector = |n: usize| json!({ "type": "array", "items": { "$ref": "#/$defs/number" }, "minItems": n, "maxItems": n });
+    json!({
+        "value": { "type": ["number", "string", "boolean"] },
+        "matrix": { "anyOf": [{ "$ref": "#/$defs/number" }, { "$ref": "#/$defs/numbers" },
+            { "$ref": "#/$defs/rows" }] },
+        "rows": { "type": "array", "items": { "$ref": "#/$defs/numbers" } },
+        "sleep": { "type": ["boolean", "string"] },
+        "every": { "anyOf": [{ "$ref": "#/$defs/whole" }, { "type": "string" }] },
+        "recorded": { "enum": ["bodies", "contacts", "joints"] },
+        "direction": { "enum": ["x", "y", "z"] },
+        "how_many": { "anyOf": [{ "$ref": "#/$defs/whole" }, { "$ref": "#/$defs/counts" }] },
+        "cell": { "anyOf": [{ "enum": ["sc", "bcc", "fcc", "hcp"] }, vector(3)] },
+        "ball": table(&["at", "r"], &[("at", "vector", "m"), ("r", "number", "m")], &["at", "r"]),
+        "guide": { "anyOf": [table(function::GUIDE, GUIDE, &[]),
+            { "type": "array", "items": listed(function::GUIDE, GUIDE, &[]) }] },
+        "elastic": table(joint::SPRING, &[("rest", "number", "m or rad"),
+            ("stiffness", "number", "N/m or N m/rad"), ("damping", "number", "N s/m or N m s/rad")], &[]),
+        "law": listed(joint::LAW, JOINT, &[]),
+        "bounds": table(rules::BOUNDS, BOUNDS, &[]),
+        "periodic": table(rules::PERIODIC, BOUNDS, rules::PERIODIC),
+        "rest": { "anyOf": [{ "type": "boolean" }, table(stop::REST_FIELDS,
+            &[("speed", "number", "of the fastest point, m/s"), ("time", "number", "s")], &[])] },
+        "record": table(record::FIELDS, RECORD, &[]),
+    })
 }
 
 fn names<T>(all: &[(&'static str, T)]) -> Vec<&'static str> {
@@ -178,6 +218,8 @@ const TOP: &[Entry] = &[
     ("sink", "[sink]", "where they leave it"),
     ("field", "[field]", "forces beside gravity"),
     ("control", "[control]", "what can be driven in a live run"),
+    ("record", "record", "what --record records, where the command line does not say"),
+    ("probe", "[probe]", "what is measured"),
     ("stop", "stop", "when the run ends before its time"),
     ("include", "text_or_texts", "files whose tables come before these"),
 ];
@@ -200,9 +242,9 @@ const SETTINGS: &[Entry] = &[
     ("envelope", "number", "distance at which contacts exist before touching, m"),
     ("broadphase", "brute|sap|grid", ""),
     ("warm_start", "boolean", "start from the last step's multipliers"),
-    ("bounds", "any", "{ min, max, leaving }: where bodies are meant to stay"),
-    ("periodic", "any", "{ min, max, axes }: what leaves comes back on the other side"),
-    ("sleep", "any", "true, or thresholds as text"),
+    ("bounds", "bounds", "{ min, max, leaving }: where bodies are meant to stay"),
+    ("periodic", "periodic", "{ min, max, axes }: what leaves comes back on the other side"),
+    ("sleep", "sleep", "true, or thresholds as text"),
     ("seed", "whole", "of the random generator"),
     ("snaps", "times", "times for snapshots, s, or text such as \"0.5s\": every so often"),
 ];
@@ -227,13 +269,13 @@ const BODY: &[Entry] = &[
     ("planar", "vector", "the body moves only across this direction"),
     ("mass", "number", "kg"),
     ("density", "number", "kg/m³"),
-    ("inertia", "any", "three principal moments or three rows, kg m²"),
+    ("inertia", "matrix", "three principal moments or three rows, kg m²"),
     ("centre", "vector", "centre of mass in the body's frame, m"),
     ("position", "vector", "m"),
     ("rotation", "rotation", "[w, x, y, z], or axis and angle"),
     ("velocity", "vector", "m/s"),
     ("angular_velocity", "vector", "rad/s"),
-    ("guide", "any", "where a kinematic body is over time"),
+    ("guide", "guide", "where a kinematic body is over time"),
     ("charge", "number", "C"),
     ("group", "whole", "bodies of one group other than 0 do not collide"),
     ("glass", "boolean", "pictures look through it"),
@@ -261,27 +303,27 @@ const SHAPE: &[Entry] = &[
     ("height", "number", "m"),
     ("points", "[vector]", "m"),
     ("file", "text", "a mesh (.obj, .stl) or heights (.txt, .csv, .png), relative to the scene file"),
-    ("scale", "any", "one number, or one along each axis"),
+    ("scale", "spacing", "one number, or one along each axis"),
     ("parts", "whole", "convex parts at most"),
     ("threshold", "number", "how concave a part may be"),
-    ("heights", "any", "rows of heights, m"),
+    ("heights", "rows", "rows of heights, m"),
     ("spacing", "spacing", "of heights, m"),
     ("shapes", "shapes", "convex parts"),
 ];
 
 const COPIES: &[Entry] = &[
-    ("count", "any", "how many"),
-    ("spacing", "any", "distance, m"),
+    ("count", "how_many", "how many"),
+    ("spacing", "spacing", "distance, m"),
     ("min", "vector", "lower corner of the box, m"),
     ("max", "vector", "upper corner of the box, m"),
     ("gap", "number", "least distance, m"),
     ("turned", "boolean", "each turned at random"),
     ("sizes", "pair", "least and largest size, over the given one"),
     ("seed", "whole", "of the random numbers"),
-    ("across", "any", "cells along x and y"),
-    ("cell", "any", "sizes of a cell, m, or the kind of crystal: sc, bcc, fcc, hcp"),
+    ("across", "numbers", "cells along x and y"),
+    ("cell", "cell", "sizes of a cell, m, or the kind of crystal: sc, bcc, fcc, hcp"),
     ("jitter", "number", "largest shift from a cell's middle along each axis, m"),
-    ("clear", "any", "{ at, r }: a ball that stays free of middles"),
+    ("clear", "ball", "{ at, r }: a ball that stays free of middles"),
     ("size", "vector", "of the box, m"),
     ("ends", "halves|toothed", "of every second row"),
     ("points", "[vector]", "of the curve, m"),
@@ -307,22 +349,22 @@ const JOINT: &[Entry] = &[
     ("axis_b", "vector", ""),
     ("up", "vector", ""),
     ("length", "number", "m"),
-    ("stiffness", "any", ""),
-    ("damping", "any", ""),
+    ("stiffness", "matrix", "N/m; of a bushing three numbers, or six rows of six"),
+    ("damping", "matrix", "N s/m; the same"),
     ("angular_stiffness", "vector", ""),
     ("angular_damping", "vector", ""),
     ("pitch", "number", "m in a turn"),
     ("ratio", "number", ""),
     ("radius", "number", "m"),
     ("points", "[vector]", "m, world"),
-    ("position", "any", "three functions of time"),
-    ("rotation", "any", "three functions of time"),
+    ("position", "[function]", "three functions of time"),
+    ("rotation", "[function]", "three functions of time"),
     ("motor", "motor", ""),
     ("limits", "pair", "m or rad"),
     ("restitution", "number", "at the limits"),
     ("friction", "number", "N or N m"),
-    ("spring", "any", "{ rest, stiffness, damping }"),
-    ("coordinates", "any", "motor, limits, ... for each free coordinate"),
+    ("spring", "elastic", "{ rest, stiffness, damping }"),
+    ("coordinates", "[law]", "motor, limits, ... for each free coordinate"),
 ];
 
 const MOTOR: &[Entry] = &[
@@ -358,6 +400,49 @@ const ROW: &[Entry] = &[
     ("stiffness", "number", "N/m"),
     ("damping", "number", "N s/m"),
     ("K", "number", "its own, with scaled stabilisation"),
+];
+
+const GUIDE: &[Entry] = &[
+    ("along", "vector", "a direction"),
+    ("way", "function", "how far along it, m"),
+    ("about", "vector", "an axis through the body's origin"),
+    ("angle", "function", "how far about it, rad"),
+];
+
+const BOUNDS: &[Entry] = &[
+    ("min", "vector", "lower corner, m"),
+    ("max", "vector", "upper corner, m"),
+    ("leaving", "text", "what happens to bodies that leave"),
+    ("axes", "[direction]", "along which it repeats"),
+];
+
+const RECORD: &[Entry] = &[
+    ("folder", "text", "relative to the file; with it every run is recorded"),
+    ("every", "every", "steps, or seconds as text such as \"0.02s\""),
+    ("events", "boolean", "frames also where bodies come or go, or begin to push each other"),
+    ("what", "[recorded]", "beside bodies"),
+    ("precision", "f32|f64", ""),
+    ("compression", "none|deflate", ""),
+    ("checkpoint", "every", "steps, or wall time as text such as \"60s\""),
+];
+
+const PROBE: &[Entry] = &[
+    ("name", "text", "without dots and commas: it heads columns"),
+    ("every", "every", "steps, or seconds as text such as \"0.02s\""),
+    ("start", "number", "s"),
+    ("point", "vector", "of the plane, m"),
+    ("normal", "vector", "of the plane"),
+    ("radius", "number", "of the opening, m"),
+    ("bodies", "text", "the name of those that count"),
+    ("body", "text", "the name of one"),
+    ("about", "vector", "point of the torque, m"),
+    ("min", "vector", "lower corner, m"),
+    ("max", "vector", "upper corner, m"),
+    ("cells", "numbers", "columns along x and y"),
+    ("along", "vector", "a line's direction"),
+    ("centre", "vector", "a cone's axis"),
+    ("emitter", "whole", "its number in the file, from 0"),
+    ("sink", "whole", "its number in the file, from 0"),
 ];
 
 const EMITTER: &[Entry] = &[
@@ -396,7 +481,7 @@ const CONTROL: &[Entry] = &[
 ];
 
 const PARAMETER: &[Entry] = &[
-    ("default", "any", "a number, a word, or a formula of parameters before it"),
+    ("default", "value", "a number, a word, or a formula of parameters before it"),
     ("unit", "text", ""),
     ("range", "pair", "least and most"),
     ("about", "text", "one line"),
@@ -407,6 +492,7 @@ const PARAMETER: &[Entry] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{self, Format, Node, Value as Item};
 
     /// Everything the schema says of a field is about one that the parser reads.
     #[test]
@@ -414,7 +500,8 @@ mod tests {
         let shapes: Vec<&str> = shape::KINDS.iter().flat_map(|(_, k)| k.fields()).copied().collect();
         let joints: Vec<&str> = joint::TYPES.iter().flat_map(|(_, own)| *own).copied().collect();
         let made: Vec<&str> = copies::KINDS.iter().flat_map(|(_, own)| *own).copied().collect();
-        let lists: [(&[Entry], Vec<&str>); 14] = [
+        let probes: Vec<&str> = probe::KINDS.iter().flat_map(|(_, k)| k.fields()).copied().collect();
+        let lists: [(&[Entry], Vec<&str>); 18] = [
             (TOP, super::super::FIELDS.to_vec()),
             (SETTINGS, settings::FIELDS.to_vec()),
             (BODY, body::FIELDS.to_vec()),
@@ -429,17 +516,113 @@ mod tests {
             (CONTROL, control::FIELDS.to_vec()),
             (PARAMETER, parameters::FIELDS.to_vec()),
             (SURFACE, shape::Surface::FIELDS.to_vec()),
+            (GUIDE, function::GUIDE.to_vec()),
+            (BOUNDS, [rules::BOUNDS, rules::PERIODIC].concat()),
+            (RECORD, record::FIELDS.to_vec()),
+            (PROBE, [probe::COMMON, &probes].concat()),
         ];
         for (about, fields) in &lists {
             for (name, _, _) in *about {
                 assert!(fields.contains(name), "'{name}' is described and not read");
             }
-            // And the other way round, but for what tables say once for all.
+            // And the other way round, but for `type`, which is another word in each table.
             for name in fields.iter().filter(|n| **n != "type") {
                 let known = about.iter().any(|(k, _, _)| k == name);
-                let elsewhere = *about == TOP;
-                assert!(known || elsewhere, "'{name}' is read and not described");
+                assert!(known, "'{name}' is read and not described");
             }
+        }
+    }
+
+    /// Whether a file's value is of a form; the words of JSON Schema that are used here.
+    fn is_of(node: &Node, form: &Value, defs: &Value) -> bool {
+        let Value::Object(form) = form else { return *form == json!(true) };
+        let fits = |f: &Value| is_of(node, f, defs);
+        form.iter().all(|(word, said)| match (word.as_str(), &node.value) {
+            ("$schema" | "$defs" | "title" | "description" | "examples", _) => true,
+            ("$ref", _) => fits(&defs[said.as_str().unwrap().rsplit('/').next().unwrap()]),
+            ("anyOf", _) => said.as_array().unwrap().iter().any(fits),
+            ("oneOf", _) => said.as_array().unwrap().iter().filter(|f| fits(f)).count() == 1,
+            ("type", value) => {
+                let is = |t: &Value| match (t.as_str().unwrap(), value) {
+                    ("integer", Item::Number(x)) => x.fract() == 0.0,
+                    ("number", Item::Number(_))
+                    | ("string", Item::Text(_))
+                    | ("boolean", Item::Bool(_))
+                    | ("array", Item::Array(_))
+                    | ("object", Item::Table(_)) => true,
+                    _ => false,
+                };
+                said.as_array().map_or_else(|| is(said), |all| all.iter().any(is))
+            }
+            ("enum", Item::Text(t)) => said.as_array().unwrap().iter().any(|word| word == t.as_ref()),
+            ("const", Item::Text(t)) => said == t.as_ref(),
+            ("items", Item::Array(list)) => list.iter().all(|n| is_of(n, said, defs)),
+            ("minItems", Item::Array(list)) => list.len() as u64 >= said.as_u64().unwrap(),
+            ("maxItems", Item::Array(list)) => list.len() as u64 <= said.as_u64().unwrap(),
+            ("required", Item::Table(_)) => {
+                said.as_array().unwrap().iter().all(|k| node.get(k.as_str().unwrap()).is_some())
+            }
+            ("properties", Item::Table(list)) => {
+                list.iter().all(|e| said.get(e.key.as_ref()).is_none_or(|f| is_of(&e.node, f, defs)))
+            }
+            ("additionalProperties", Item::Table(list)) => list.iter().all(|e| {
+                let known = form.get("properties").is_some_and(|p| p.get(e.key.as_ref()).is_some());
+                known || *said != json!(false) && is_of(&e.node, said, defs)
+            }),
+            ("items" | "minItems" | "maxItems" | "required" | "properties" | "additionalProperties", _) => {
+                true
+            }
+            ("enum" | "const", _) => false,
+            _ => panic!("the schema says '{word}', which this test does not know"),
+        })
+    }
+
+    fn fits(text: &str) -> bool {
+        let source = text::Source::new(None, text.into(), Format::Toml);
+        let all = schema();
+        is_of(&source.parse().unwrap(), &all, &all["$defs"])
+    }
+
+    /// Editors say nothing against scenes that are right.
+    #[test]
+    fn examples_are_of_the_schema() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+        let mut read = 0;
+        for folder in ["scenes", "gallery"] {
+            for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_some_and(|e| e == "toml") {
+                    assert!(fits(&std::fs::read_to_string(&path).unwrap()), "{}", path.display());
+                    read += 1;
+                }
+            }
+        }
+        assert!(read > 30, "{read} files");
+    }
+
+    /// And something against slips, also inside of what is nested.
+    #[test]
+    fn slips_are_not_of_the_schema() {
+        let body = "[[body]]\nmotion = \"kinematic\"\nguide = { along = [0, 0, 1], way = 1 }\n";
+        let rest = "[stop]\nrest = { speed = 1 }\n[record]\nevery = \"0.1s\"\n[[probe]]\nname = \"e\"\ntype = \"energy\"\n\
+                    [[joint]]\ntype = \"revolute\"\nspring = { stiffness = 1 }\n";
+        let good =
+            format!("[settings]\nT = 1\nbounds = {{ min = [0, 0, 0], leaving = \"stop\" }}\n{body}{rest}");
+        assert!(fits(&good), "{good}");
+        for (from, to) in [
+            ("along", "alng"),
+            ("way = 1", "way = { sin = 1 }"),
+            ("speed = 1", "sped = 1"),
+            ("every = \"0.1s\"", "evry = 1"),
+            ("every = \"0.1s\"", "what = [\"forces\"]"),
+            ("\"energy\"", "\"enrgy\""),
+            ("type = \"energy\"", "type = \"energy\"\nbody = \"b\""),
+            ("stiffness", "stifness"),
+            ("\"stop\"", "\"halt\""),
+            ("[[probe]]", "[[probes]]"),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert!(bad != good && !fits(&bad), "{bad}");
         }
     }
 

@@ -27,6 +27,9 @@ const BODY: &[&str] = &["x", "y", "z", "vx", "vy", "vz", "wx", "wy", "wz", "spee
 /// The fields of the table.
 pub(super) const FIELDS: &[&str] = &["rest", "when"];
 
+/// The fields of `rest`.
+pub(super) const REST_FIELDS: &[&str] = &["speed", "time"];
+
 /// Puts the conditions around what the scene measures.
 pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
     at.only(FIELDS)?;
@@ -35,7 +38,7 @@ pub(super) fn apply(at: &At, scene: &mut Scene) -> Result<(), Fault> {
         stop.rest = match rest.node.value {
             Value::Bool(asked) => asked.then_some(REST),
             _ => {
-                rest.only(&["speed", "time"])?;
+                rest.only(REST_FIELDS)?;
                 let speed = rest.get("speed").map_or(Ok(REST.0), |x| positive(&x, "m/s"))?;
                 Some((speed, rest.get("time").map_or(Ok(REST.1), |x| positive(&x, "s"))?))
             }

@@ -32,6 +32,7 @@ export class Inspector {
         canvas.addEventListener("pointercancel", up, { capture: true });
         $("next").addEventListener("click", () => this.step(1));
         $("previous").addEventListener("click", () => this.step(-1));
+        $("contact").addEventListener("click", () => this.stepContact(1));
         $("unpick").addEventListener("click", () => this.pick(null));
         $("follow").addEventListener("click", () => app.setFollow(!app.following));
         for (const b of document.querySelectorAll("[data-pull]")) {
@@ -49,7 +50,8 @@ export class Inspector {
             b.addEventListener("blur", end);
         }
     }
-    clear() { this.history = { times: [], rows: [] }; }
+    /** `next`: the first frame that has not been read for it; `late`: one before that has come since. */
+    clear() { this.history = { times: [], rows: [], next: 0, late: false, busy: false }; }
 
     click(e) {
         const { app } = this, contact = app.view.pickContact(app.decoder, e.clientX, e.clientY), hit = app.view.pick(e.clientX, e.clientY);
@@ -76,6 +78,23 @@ export class Inspector {
             i = (i + by + n) % n;
             if (d.alive[i] && (source.stage.motions[i] & 3) !== 3) { this.pick(i); this.app.tab("body"); return; }
         }
+    }
+
+    /** The next contact of the body, the strongest first; of none, the strongest of all. */
+    stepContact(by) {
+        const c = this.app.decoder.contacts, forces = new Map();
+        for (let k = 0; c && k < c.shown; k++) {
+            const a = c.a[k], b = c.b[k];
+            if (this.body !== null && a !== this.body && b !== this.body) continue;
+            const pair = this.body === b ? [b, a] : [a, b], key = pair.join(" "), known = forces.get(key) ?? { pair, sum: [0, 0, 0] };
+            for (let j = 0; j < 3; j++) known.sum[j] += c.force[3 * k + j];
+            forces.set(key, known);
+        }
+        const list = [...forces.values()].sort((x, y) => Math.hypot(...y.sum) - Math.hypot(...x.sum)), n = list.length;
+        if (!n) { if (this.body === null) this.step(by); return; }
+        const at = list.findIndex(({ pair }) => pair[1] === this.other && pair[0] === this.body);
+        this.pick(...list[at < 0 ? (by > 0 ? 0 : n - 1) : (at + by + n) % n].pair);
+        this.app.tab("body");
     }
 
     /** Values of the body in a decoded frame: height, speed, force, overlap. */
@@ -108,26 +127,34 @@ export class Inspector {
         rows.push(this.row(this.app.decoder));
         if (times.length > 4000) { times.splice(0, 1000); rows.splice(0, 1000); }
     }
-    /** Goes through all frames of a run, a little at a time, for the body's history. */
+    /** Goes through the frames of a run that it has not seen, a little at a time, for the body's history. */
     async look() {
-        const { app } = this;
-        if (this.body === null || app.live) return;
-        const ticket = (this.ticket = {}), d = new Decoder(app.info.channels), history = this.history;
+        const { app, history } = this, { frames } = app.source;
+        if (this.body === null || app.live || history.busy || history.next >= frames.length) return;
+        history.busy = true;
+        const d = (history.decoder ??= new Decoder(app.info.channels));
         let pause = performance.now();
-        for (let k = 0; k < app.source.frames.length; k++) {
+        for (; history.next < frames.length; history.next++) {
             // What comes after a gap begins with a key frame.
-            if (!app.source.frames[k]) continue;
-            d.read(app.source.frames[k]);
+            if (!frames[history.next]) continue;
+            d.read(frames[history.next]);
             history.times.push(d.head.time);
             history.rows.push(this.row(d));
             if (performance.now() - pause > 12) {
                 this.draw();
                 await new Promise((done) => setTimeout(done, 4));
-                if (ticket !== this.ticket) return;
+                if (history !== this.history) return;
                 pause = performance.now();
             }
         }
+        history.busy = false;
         this.draw();
+    }
+    /** What has come lately: on from there; where it fills a gap, once nothing is missing, from the start. */
+    more() {
+        const { source } = this.app;
+        if (this.history.late && source.loaded >= source.count) this.clear();
+        this.look();
     }
 
     show() {
@@ -151,7 +178,7 @@ export class Inspector {
         const rows = [
             ["body", stage.names.has(i) ? `${stage.names.get(i)} (${i})` : `${i}`], ["is", `${motion}, ${shapes.join(", ") || "without shape"}`],
             ["position", `${p.join(", ")} m`], ["speed", show(at("speed"), "m/s")], ["contact force", show(at("force"), "weights")],
-            ["deepest overlap", show(at("overlap"), "% of radius")], ["residual", residual > -90 ? show(10 ** residual, "m/s") : "–"],
+            ["deepest overlap", show(at("overlap"), "% of radius")], ["residual", residual > -29 ? show(10 ** residual, "m/s") : "–"],
             ["island", show(at("island"))], ["contacts", String(touching)],
         ];
         if (this.other !== null) {

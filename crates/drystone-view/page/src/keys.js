@@ -4,7 +4,7 @@ const KEYS = [
     ["P, space", "play or pause"], [", and .", "a frame back, a frame on"], ["Home, End", "start, end"], ["[ and ]", "slower, faster"], ["L", "loop"],
     ["1 2 3 4", "view from the corner, front, side, top"], ["Shift + arrows", "turn the view"], ["Alt + arrows", "move the view"], ["+ and −", "zoom"],
     ["K", "next colour"], ["Q", "contact forces: none, chains, arrows"], ["J", "joints"], ["X", "cut along the next axis"],
-    ["N, Shift + N", "next body, previous body"], ["V", "follow the body"], ["Esc", "no body"],
+    ["N, Shift + N", "next body, previous body"], ["O, Shift + O", "next contact of the body, the strongest first; previous contact"], ["V", "follow the body"], ["Esc", "no body"],
     ["B, C", "live: throw a ball, drop a cube"], ["S", "screenshot"], ["D", "light or dark"], ["M", "panel"], ["?", "these keys"],
 ];
 
@@ -47,6 +47,7 @@ export function bindKeys(app) {
             case "KeyJ": app.setJoints(!app.view.showJoints); break;
             case "KeyX": cycle($("cut-axis")); break;
             case "KeyN": app.inspector.step(e.shiftKey ? -1 : 1); break;
+            case "KeyO": app.inspector.stepContact(e.shiftKey ? -1 : 1); break;
             case "KeyV": app.setFollow(!app.following); break;
             case "Escape": app.inspector.pick(null); break;
             case "KeyB": app.add(false); break;

@@ -51,7 +51,9 @@ class App {
         this.timings.view = performance.now();
         this.inspector = new Inspector(this);
         this.bind();
-        this.theme(localStorageGet("drystone-theme"));
+        const preferred = () => this.theme(localStorageGet("drystone-theme"));
+        preferred();
+        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", preferred);
         new ResizeObserver(() => this.resize()).observe($("stage"));
         this.resize();
         this.last = performance.now();
@@ -109,6 +111,7 @@ class App {
         slider.max = this.source.count - 1;
         if (i === 0) { this.timings.frame = performance.now(); this.go(0); this.draw(performance.now()); this.playing = true; this.buttons(); }
         if (this.goal !== null && this.source.has(this.goal)) this.go(this.goal);
+        if (i < this.inspector.history.next) this.inspector.history.late = true;
         this.plotsDue = true;
     }
 
@@ -128,10 +131,7 @@ class App {
         else if (!this.info.recording) $("state").textContent = `simulating ${total} %`;
         else $("state").textContent = n < s.count ? `recording, ${n} of ${s.count} frames loaded` : `recording, ${n} frames so far`;
         if (this.source.end) this.say(this.source.end);
-        // A body that was picked before all was here has a part of its history.
-        const whole = this.source.end !== null;
-        if (whole && !this.whole) { this.inspector.clear(); this.inspector.look(); }
-        this.whole = whole;
+        this.inspector.more();
     }
 
     // --- time ---
@@ -143,7 +143,7 @@ class App {
             this.driver.tell();
             if (this.pending.length) this.takeLive();
         } else if (this.playing && this.index >= 0) this.advance(dt);
-        if (this.plotsDue && (!this.plotted || now - this.plotted > 200)) { this.plotted = now; this.drawPlots(); }
+        if (this.plotsDue && (!this.plotted || now - this.plotted > 200)) { this.plotted = now; this.drawPlots(); this.inspector.more(); }
         // There is nothing to see before the first frame.
         if (this.view.dirty && this.index >= 0) this.draw(now);
         else if (this.blurred && now - this.blurred > 150) { this.view.render(); this.blurred = 0; }
@@ -283,7 +283,8 @@ class App {
             const unit = this.info.channels[channel].unit;
             this.legend(log ? [`1e${low}`, `1e${high}`, `${this.colour}, ${unit}`] : [show(low), `${all > high ? "≥ " : ""}${show(high)}`, `${this.colour}, ${unit}`]);
         }
-        const picked = this.inspector.body;
+        const { body: picked, other } = this.inspector;
+        if (other !== null && other < n && (motions[other] & 3) !== 3) set(other, [255, 190, 90]);
         if (picked !== null && picked < n) set(picked, [255, 92, 40]);
     }
 
@@ -423,7 +424,7 @@ class App {
             const input = choices.length ? make("select", { id, title }) : make("input", { id, title, type: "text" });
             if (choices.length) input.append(...choices.map((c) => new Option(c, c)));
             input.value = value;
-            if (!value && open) input.placeholder = "the file’s";
+            if (!value && open) input.placeholder = "the scene’s";
             input.disabled = !open;
             row.append(make("label", { textContent: unit ? `${name}, ${unit}` : name, title, htmlFor: id }));
             const send = () => {
