@@ -52,30 +52,24 @@ impl World {
     /// determined. None where the step's solution was not kept ([`World::keep_solutions`]), is that of
     /// several problems, or has springs on several bodies in it.
     pub fn smallest_forces(&self) -> Option<SmallestForces> {
-        let (problem, gamma) = self.kept_solution().filter(|_| self.asleep() == 0)?;
+        let kept = self.kept().filter(|_| self.asleep() == 0)?;
+        let (problem, gamma) = (&kept.problem, kept.gamma.as_slice());
         let contacts = self.work.collision.contacts.len();
         let (small, off) = smallest(problem, gamma)?;
         let (all, normal) = determined(problem, gamma, &small)?;
         let mut out = SmallestForces {
-            force: vec![DVec3::ZERO; contacts],
+            force: kept.impulses(&small, contacts).into_iter().map(|x| x / self.settings.h).collect(),
             determined: vec![Some(true); contacts],
             normal_determined: vec![Some(true); contacts],
             off,
         };
-        let mut handed = self.work.collision.contacts.clone();
-        self.work.velocity.assembler.hand_back(&small, &mut handed);
-        for (force, c) in out.force.iter_mut().zip(&handed) {
-            *force = c.impulse / self.settings.h;
-        }
-        let mut known = false;
         for block in 0..problem.blocks() {
-            if let Some(i) = self.work.velocity.assembler.contact_of(block).filter(|i| *i < contacts) {
+            if let Some(i) = kept.contact_of(block).filter(|i| *i < contacts) {
                 out.determined[i] = all[block];
                 out.normal_determined[i] = normal[block];
-                known = true;
             }
         }
-        (known || contacts == 0).then_some(out)
+        Some(out)
     }
 }
 

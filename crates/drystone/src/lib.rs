@@ -49,6 +49,7 @@ mod gyration;
 mod hooks;
 mod islands;
 pub mod joint;
+mod kept;
 #[doc(hidden)]
 pub mod law;
 mod lend;

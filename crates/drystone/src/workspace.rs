@@ -12,6 +12,7 @@ use crate::collide::{Detector, Envelope};
 use crate::contact::Contact;
 use crate::field::{Acting, Field};
 use crate::formulation::Assembler;
+use crate::kept::Kept;
 use crate::law::formulation::Laws;
 use crate::model::Model;
 use crate::rattle::Smooth;
@@ -93,7 +94,7 @@ pub(crate) struct Velocity {
     /// What the next step starts from where that is not the solution.
     pub loads: Loads,
     /// The last step's problem and its multipliers, where they are kept.
-    pub kept: Option<(Problem, Vec<f64>)>,
+    pub kept: Option<Kept>,
 }
 
 impl Velocity {
@@ -105,7 +106,7 @@ impl Velocity {
     /// Keeps the problem and the solution of every step from now on, or no longer; forgets those of the last
     /// one.
     pub fn keep_solutions(&mut self, keep: bool) {
-        self.kept = keep.then(|| (Problem::Bodies(Default::default()), Vec::new()));
+        self.kept = keep.then(Kept::default);
     }
 
     /// v⁺ of a solution of the posed problem, in place of the free velocities that it was posed with.

@@ -16,6 +16,7 @@ use crate::events::Events;
 use crate::field::Field;
 use crate::hooks::Hooks;
 use crate::joint::JointId;
+use crate::kept::Kept;
 use crate::limits::{FASTEST, within};
 use crate::material::Materials;
 use crate::model::{BodyId, Model, NOBODY};
@@ -369,11 +370,15 @@ impl World {
         self.work.velocity.keep_solutions(keep);
     }
 
+    /// What was kept of the last step, where that is one problem.
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        self.work.velocity.kept.as_ref().filter(|kept| !kept.gamma.is_empty())
+    }
+
     /// The last step's velocity problem and its multipliers, where they were kept: not those of a step that
     /// was taken by several problems, one after the other.
     pub fn kept_solution(&self) -> Option<(&Problem, &[f64])> {
-        let (problem, gamma) = self.work.velocity.kept.as_ref().filter(|(_, gamma)| !gamma.is_empty())?;
-        Some((problem, gamma))
+        self.kept().map(|kept| (&kept.problem, kept.gamma.as_slice()))
     }
 
     /// Bounds the mass-weighted rms of v - v* in the last step, from above and from below, within about
@@ -381,26 +386,23 @@ impl World {
     /// solution was kept or no bound is to be had; nor where the step was taken by several problems, one
     /// after the other (parts of a step, restitution by impulses).
     pub fn bound_velocity_error(&self, multiplications: usize) -> Option<SharpBound> {
-        let (problem, gamma) = self.work.velocity.kept.as_ref()?;
-        velocity_error(problem, gamma, multiplications).ok().flatten()
+        let kept = self.work.velocity.kept.as_ref()?;
+        velocity_error(&kept.problem, &kept.gamma, multiplications).ok().flatten()
     }
 
     /// The residual of each of [`World::contacts`] in the last step, m/s, where its solution was kept
     /// ([`World::keep_solutions`]) and is that of one problem; not where bodies sleep.
     pub fn contact_residuals(&self) -> Option<Vec<f64>> {
-        let (problem, gamma) = self.kept_solution().filter(|_| self.asleep() == 0)?;
+        let kept = self.kept().filter(|_| self.asleep() == 0)?;
         let mut of_contact = vec![0.0f64; self.work.collision.contacts.len()];
-        // Large worlds give the order of their rows back after the step.
-        let mut known = false;
-        let all = drystone_solve::certificate::Judge::default().residuals(problem, gamma);
+        let all = drystone_solve::certificate::Judge::default().residuals(&kept.problem, &kept.gamma);
         for (block, e) in all.into_iter().enumerate() {
-            if let Some(i) = self.work.velocity.assembler.contact_of(block) {
+            if let Some(i) = kept.contact_of(block) {
                 let of = of_contact.get_mut(i)?;
                 *of = of.max(e);
-                known = true;
             }
         }
-        (known || of_contact.is_empty()).then_some(of_contact)
+        Some(of_contact)
     }
 
     /// Calls `hook` before every step.

@@ -224,6 +224,48 @@ fn residuals_of_contacts_are_the_certificates() {
     }
 }
 
+/// Corrections of positions build problems of their own after the step's: what is said of its contacts is not theirs.
+#[test]
+fn what_is_kept_is_of_the_contacts_of_the_step() {
+    let settings = Settings { tolerance: 1e-9, iterations: 100_000, ..Settings::default() };
+    let mut w = World::new(settings).unwrap();
+    w.add_body(BodyDef::fixed(Shape::HalfSpace).friction(0.5)).unwrap();
+    for k in 0..24 {
+        let (x, y, z) = (k % 3, k / 3 % 3, k / 9);
+        let at = DVec3::new(0.19 * x as f64, 0.19 * y as f64 + 0.02 * z as f64, 0.095 + 0.19 * z as f64);
+        w.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 1.0).at(at).friction(0.5)).unwrap();
+    }
+    w.keep_solutions(true);
+    let h = w.settings().h;
+    let (mut corrected, mut compared) = (0, 0);
+    for _ in 0..30 {
+        let report = w.step().unwrap();
+        corrected += report.position_rounds;
+        let Some(all) = w.contact_residuals() else {
+            assert!(report.substeps > 1 || report.velocity_problems > 1, "{report:?}");
+            continue;
+        };
+        let largest = report.certificate.residual_max;
+        let found = all.iter().copied().fold(0.0, f64::max);
+        assert!((found - largest).abs() <= 1e-6 * largest + 1e-15, "{found} {largest}");
+        assert_eq!(report.worst_contact.map(|i| all[i] >= found * (1.0 - 1e-9)), Some(true));
+        // Forces that are determined are those of the step.
+        let small = w.smallest_forces().unwrap();
+        for (i, c) in w.contacts().iter().enumerate() {
+            if small.determined[i] == Some(true) {
+                assert!(
+                    (small.force[i] - c.impulse / h).length() < 1e-3 * 9.81,
+                    "{i}: {} {}",
+                    small.force[i],
+                    c.impulse / h
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(corrected > 0 && compared > 30, "{corrected} {compared}");
+}
+
 /// A solver that answers with as many multipliers as it was made for.
 struct Short(usize);
 

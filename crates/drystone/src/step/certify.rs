@@ -7,6 +7,7 @@ use super::release;
 use super::report::{StepError, StepReport};
 use super::velocity::Solved;
 use crate::contact;
+use crate::kept::Kept;
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
@@ -36,7 +37,7 @@ pub(super) fn certify(
     if from.kept.is_some() {
         from.keep_solutions(true);
         if one {
-            from.kept = Some((from.posed().clone(), solution.gamma.clone()));
+            from.kept = Some(Kept::new(from.posed(), &solution.gamma, &from.assembler));
         }
     }
     from.velocities(state, &solution.gamma, &mut free.v); // v = v_free + M⁻¹ D γ

@@ -74,6 +74,9 @@ pub(super) fn advance(
             contacts.append(&mut kept);
             contacts
                 .sort_unstable_by_key(|c| (state.order.place(setup.model, c.key.colliders), c.key.feature));
+            if work.velocity.kept.is_some() {
+                work.velocity.keep_solutions(true); // That of a part is not that of the step.
+            }
             return Ok(joined(report, taken));
         }
         kept.retain(|c| !c.bodies.iter().any(|b| pending[*b as usize]));
