@@ -13,6 +13,8 @@ use super::Lcp;
 const EXCHANGES: usize = 100;
 /// What B d = a may miss, relative to the column's entries.
 const MISS: f64 = 1e-10;
+/// How often that is looked at, with a step of refinement after each time, before B⁻¹ is made anew.
+const REFINEMENTS: usize = 3;
 
 /// B⁻¹, what it is the inverse of, and the values of the basic variables.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +39,8 @@ pub(super) struct Basis {
     residual: Vec<f64>,
     taken: Vec<bool>,
     wanted: Vec<usize>,
+    /// The variables of the basis B₀ in which the path began.
+    origin: Vec<usize>,
 }
 
 impl Basis {
@@ -47,24 +51,49 @@ impl Basis {
         self.cover.clear();
         self.cover.extend_from_slice(cover);
         self.q.clone_from(&lcp.q);
+        // Row after row, as M lies in memory: how many entries a column has, then the entries.
         self.starts.clear();
+        self.starts.resize(n + 1, 0);
+        let rows = || lcp.m.chunks_exact(n.max(1));
+        for row in rows() {
+            let count = |(m, start): (&f64, &mut usize)| *start += usize::from(*m != 0.0);
+            row.iter().zip(&mut self.starts[1..]).for_each(count);
+        }
+        (0..n).for_each(|j| self.starts[j + 1] += self.starts[j]);
         self.rows.clear();
+        self.rows.resize(self.starts[n], 0);
         self.entries.clear();
-        self.starts.push(0);
-        for j in 0..n {
-            for i in 0..n {
-                let m = lcp.m[i * n + j];
-                if m != 0.0 {
-                    self.rows.push(i as u32);
-                    self.entries.push(-m);
-                }
+        self.entries.resize(self.starts[n], 0.0);
+        let mut next = self.starts.clone();
+        for (i, row) in rows().enumerate() {
+            for (m, next) in row.iter().zip(&mut next).filter(|(m, _)| **m != 0.0) {
+                (self.rows[*next], self.entries[*next]) = (i as u32, -m);
+                *next += 1;
             }
-            self.starts.push(self.rows.len());
         }
         self.variable.clear();
         self.variable.extend(0..n);
+        self.origin.clone_from(&self.variable);
         self.identity();
         self.value.clone_from(&self.q);
+    }
+
+    /// After `set`: the basis of these variables, one of each pair, in the order of its pairs. z₀ adds what
+    /// raises every basic variable by one, so that some z₀ makes this basis feasible. False if it is singular.
+    pub fn begin(&mut self, variables: &[usize], more: &dyn Fn() -> bool) -> bool {
+        self.variable.clear();
+        self.variable.extend_from_slice(variables);
+        if !self.refactor(more) {
+            return false;
+        }
+        self.origin.clone_from(&self.variable);
+        let mut cover = std::mem::take(&mut self.cover);
+        cover.fill(0.0);
+        for &v in &self.origin {
+            self.column(v, |i, a| cover[i] += a);
+        }
+        self.cover = cover;
+        true
     }
 
     fn identity(&mut self) {
@@ -75,9 +104,11 @@ impl Basis {
         self.since = 0;
     }
 
-    /// Column j of B⁻¹.
-    pub fn inverse_column(&self, j: usize) -> &[f64] {
-        &self.inverse[j * self.n..(j + 1) * self.n]
+    /// Entry i, j of B⁻¹ B₀: of B⁻¹ on a path that began where w is basic.
+    pub fn since_origin(&self, i: usize, j: usize) -> f64 {
+        let mut sum = 0.0;
+        self.column(self.origin[j], |r, a| sum += a * self.inverse[r * self.n + i]);
+        sum
     }
 
     /// `each`(row, entry) of a variable's column.
@@ -127,23 +158,36 @@ impl Basis {
         worst
     }
 
-    /// Makes `entering` the column of `variable` in this basis, and B⁻¹ anew where it is too far off. False
-    /// if that does not help, because the basis is singular to rounding or `more` says no.
+    /// Makes `entering` the column of `variable` in this basis, refined, and B⁻¹ anew where it is too far off.
+    /// False if that does not help, because the basis is singular to rounding or `more` says no.
     pub fn enter(&mut self, variable: usize, more: &dyn Fn() -> bool) -> bool {
         for anew in [self.since >= EXCHANGES, true] {
             if anew && !self.refactor(more) {
                 return false;
             }
             self.solve(variable);
-            let d = std::mem::take(&mut self.entering);
-            let size = d.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
-            let worst = self.miss(Some(variable), &d);
-            self.entering = d;
-            if worst <= MISS * size {
-                return true;
+            for _ in 0..REFINEMENTS {
+                let mut d = std::mem::take(&mut self.entering);
+                let size = d.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+                let good = self.miss(Some(variable), &d) <= MISS * size;
+                if !good {
+                    self.add_solved(&mut d);
+                }
+                self.entering = d;
+                if good {
+                    return true;
+                }
             }
         }
         false
+    }
+
+    /// x += B⁻¹ `residual`.
+    fn add_solved(&self, x: &mut [f64]) {
+        for (j, r) in self.residual.iter().enumerate().filter(|(_, r)| **r != 0.0) {
+            let column = &self.inverse[j * self.n..(j + 1) * self.n];
+            x.iter_mut().zip(column).for_each(|(x, b)| *x += r * b);
+        }
     }
 
     /// The entering variable takes the place of the one in `row`, which is returned; values are left to the
@@ -201,18 +245,12 @@ impl Basis {
 
     /// B⁻¹ q with two steps of refinement.
     fn revalue(&mut self) {
-        let n = self.n;
         let mut x = std::mem::take(&mut self.value);
         x.clear();
-        x.resize(n, 0.0);
+        x.resize(self.n, 0.0);
         self.residual.clone_from(&self.q);
         for _ in 0..3 {
-            for (j, r) in self.residual.iter().enumerate() {
-                if *r != 0.0 {
-                    let column = &self.inverse[j * n..(j + 1) * n];
-                    x.iter_mut().zip(column).for_each(|(x, b)| *x += r * b);
-                }
-            }
+            self.add_solved(&mut x);
             self.miss(None, &x);
         }
         self.value = x;

@@ -15,7 +15,7 @@
 //! found is solved for anew from the last basis, with refinement, and called a solution only if w = M z + q
 //! says so. Where rounding lost the path all the same (a basis comes back, or no longer has q ≥ 0), it is
 //! begun again: with a closer look at ties, then with covering vectors c of uneven entries, which leave
-//! hardly any ties but make paths longer.
+//! hardly any ties but make paths longer. A path may begin at another basis than that of w: see `crash`.
 
 use super::basis::Basis;
 use super::{Lcp, LcpSolution, LcpStatus};
@@ -31,6 +31,18 @@ const TIE: f64 = 1e-9;
 /// max |min(z, w)|, relative to q, of what may be called a solution.
 const SOLVED: f64 = 1e-9;
 
+impl Lcp {
+    /// The largest |q|.
+    fn largest(&self) -> f64 {
+        self.q.iter().fold(0.0, |m, x| m.max(x.abs()))
+    }
+
+    /// Whether max |min(z, w)| is small enough.
+    pub(super) fn is_solved(&self, z: &[f64]) -> bool {
+        self.residual(z) <= SOLVED * self.largest().max(1.0)
+    }
+}
+
 /// A variable's own number, all bits of it [SteeleLeaFlood2014, the mixing function].
 fn mixed(variable: usize) -> u64 {
     let mut x = (variable as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -42,9 +54,10 @@ fn mixed(variable: usize) -> u64 {
 /// The method with its buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Lemke {
-    basis: Basis,
+    pub(super) basis: Basis,
     cover: Vec<f64>,
     ties: Vec<usize>,
+    column: Vec<f64>,
 }
 
 /// Solves by at most `pivots` pivots.
@@ -102,12 +115,45 @@ impl Lemke {
         count: &mut usize,
         more: &dyn Fn() -> bool,
     ) -> LcpStatus {
+        self.basis.set(lcp, &self.cover);
+        self.walk(lcp, pivots, zero, count, more)
+    }
+
+    /// A path from a given basis, one of each pair. `Failed`: lost to rounding, or the basis is singular.
+    pub(super) fn path_from(
+        &mut self,
+        lcp: &Lcp,
+        variables: &[usize],
+        pivots: usize,
+        count: &mut usize,
+        more: &dyn Fn() -> bool,
+    ) -> LcpStatus {
+        self.cover.clear();
+        self.cover.resize(lcp.size(), 1.0);
+        self.basis.set(lcp, &self.cover);
+        match self.basis.begin(variables, more) {
+            true => self.walk(lcp, pivots, ZERO[2], count, more),
+            false => LcpStatus::Failed,
+        }
+    }
+
+    /// From the basis that is set, in which z₀ raises every variable by its entry of `cover`.
+    fn walk(
+        &mut self,
+        lcp: &Lcp,
+        pivots: usize,
+        zero: f64,
+        count: &mut usize,
+        more: &dyn Fn() -> bool,
+    ) -> LcpStatus {
         let n = lcp.size();
         let z0 = 2 * n;
-        let largest = lcp.q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        self.basis.set(lcp, &self.cover);
+        let largest = lcp.largest();
+        if self.basis.value.iter().all(|x| *x >= -zero * largest) {
+            return self.judged(lcp);
+        }
         // 1: with rows (q, 1)/c the later one of a tie is the lesser.
-        let ratio = |i: usize| lcp.q[i] / self.cover[i];
+        let ratio = |i: usize| self.basis.value[i] / self.cover[i];
         let mut row = (1..n).fold(0, |row, i| if ratio(i) <= ratio(row) { i } else { row });
         let mut entering = z0;
         // The basis as one number, and that of a while ago: looked back at from ever further, a circle is
@@ -150,7 +196,12 @@ impl Lemke {
         if !self.basis.refactor(more) {
             return LcpStatus::Failed;
         }
-        match lcp.residual(&self.basis.solution()) <= SOLVED * largest.max(1.0) {
+        self.judged(lcp)
+    }
+
+    /// Whether the values of the basis are a solution.
+    fn judged(&self, lcp: &Lcp) -> LcpStatus {
+        match lcp.is_solved(&self.basis.solution()) {
             true => LcpStatus::Solved,
             false => LcpStatus::Failed,
         }
@@ -172,7 +223,7 @@ impl Lemke {
 
     /// The lexicographic ratio test for the entering column; None for a ray.
     fn leaving_row(&mut self, z0: usize, zero: f64) -> Option<usize> {
-        let Self { basis: b, ties, .. } = self;
+        let Self { basis: b, ties, column, .. } = self;
         let (d, x) = (&b.entering, &b.value);
         let small = PIVOT * d.iter().fold(1.0, |m: f64, d| m.max(d.abs()));
         let ratio = |i: usize| x[i].max(0.0) / d[i];
@@ -188,10 +239,12 @@ impl Lemke {
             if ties.len() == 1 {
                 break;
             }
-            let column = b.inverse_column(j);
-            let least = ties.iter().map(|&i| column[i] / d[i]).fold(f64::INFINITY, f64::min);
-            let size = ties.iter().fold(1.0, |m: f64, &i| m.max(column[i].abs()));
-            ties.retain(|&i| column[i] - least * d[i] <= TIE * size);
+            column.clear();
+            column.extend(ties.iter().map(|&i| b.since_origin(i, j)));
+            let least = ties.iter().zip(&*column).map(|(&i, c)| c / d[i]).fold(f64::INFINITY, f64::min);
+            let size = column.iter().fold(1.0, |m: f64, c| m.max(c.abs()));
+            let mut entries = column.iter();
+            ties.retain(|&i| entries.next().is_some_and(|c| c - least * d[i] <= TIE * size));
         }
         // What is left ties in every column to rounding: the safest pivot.
         ties.iter().copied().reduce(|a, i| if d[i] > d[a] { i } else { a })

@@ -8,10 +8,12 @@
 //! solved. A contact problem becomes one by cutting its friction cones into facets: see [`polyhedral()`].
 
 mod basis;
+mod crash;
 mod lemke;
 mod polyhedral;
 mod psor;
 
+pub use crash::Near;
 pub use lemke::{Lemke, lemke};
 pub use polyhedral::{Facets, Form, Polyhedral, polyhedral};
 pub(crate) use polyhedral::{directions, polyhedral_while};

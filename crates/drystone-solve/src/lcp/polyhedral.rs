@@ -12,7 +12,7 @@
 //! whose limit is Coulomb's law. The facets' cone lies inside the round one (its edges touch) or outside (its
 //! faces touch, |d| = 1/cos(π/ν)).
 
-use super::Lcp;
+use super::{Lcp, Near};
 use crate::cone::Set;
 use crate::problem::{Malformed, Problem};
 
@@ -42,6 +42,8 @@ pub struct Polyhedral {
     rows: usize,
     /// First multiplier row and unknown of each contact, and its directions.
     contacts: Vec<(usize, usize, Vec<[f64; 2]>)>,
+    /// μ of each contact.
+    coefficients: Vec<f64>,
 }
 
 /// The directions of a set; None where there is no such cone.
@@ -151,13 +153,13 @@ pub(crate) fn polyhedral_while(
             m[at * size + lambda] = -mu;
         }
     }
-    Ok(Polyhedral { lcp: Lcp { m, q }, rows, contacts })
+    Ok(Polyhedral { lcp: Lcp { m, q }, rows, contacts, coefficients })
 }
 
 impl From<Lcp> for Polyhedral {
     /// A problem that stands for itself: no contacts, no multipliers.
     fn from(lcp: Lcp) -> Self {
-        Self { lcp, rows: 0, contacts: Vec::new() }
+        Self { lcp, rows: 0, contacts: Vec::new(), coefficients: Vec::new() }
     }
 }
 
@@ -175,5 +177,74 @@ impl Polyhedral {
             }
         }
         gamma
+    }
+
+    /// The unknowns that multipliers, within the facets' cones, and their velocities u stand for, and which of
+    /// them are basic by these: a contact is open, sticks or slides along one direction or between two.
+    pub fn near(&self, problem: &Problem, gamma: &[f64]) -> Near {
+        let n = self.lcp.size();
+        let mut u = Vec::new();
+        problem.apply(gamma, &mut u);
+        let mut near = Near { z: vec![0.0; n], basic: vec![false; n], units: vec![1.0; n] };
+        for (i, (row, at, d)) in self.contacts.iter().enumerate() {
+            let diagonal = problem.block_diagonal(i)[0];
+            let g = if diagonal > 0.0 && diagonal.is_finite() { diagonal } else { 1.0 };
+            let lambda = at + 1 + d.len();
+            let (normal, pressed) = (u[*row], gamma[*row].max(0.0));
+            near.z[*at] = pressed;
+            near.basic[*at] = g * pressed > normal.max(0.0);
+            near.units[*at..lambda].fill(g);
+            if d.is_empty() {
+                continue;
+            }
+            near.units[lambda] = 1.0 / g;
+            // A planar contact has no second tangent.
+            let tangent = |x: &[f64], d: &[f64; 2]| {
+                d[0] * x[row + 1] + if d[1] == 0.0 { 0.0 } else { d[1] * x[row + 2] }
+            };
+            shares(d, &|d| tangent(gamma, d), &mut near.z[at + 1..lambda]);
+            let along: Vec<f64> = d.iter().map(|d| tangent(&u, d)).collect();
+            let first = (0..d.len()).fold(0, |a, k| if along[k] < along[a] { k } else { a });
+            let slip = (-along[first]).max(0.0);
+            let room = self.coefficients[i] * pressed - near.z[at + 1..lambda].iter().sum::<f64>();
+            let slides = slip > 0.0 && slip >= g * room;
+            if slides {
+                (near.z[lambda], near.basic[lambda]) = (slip, true);
+            }
+            for (k, along) in along.iter().enumerate() {
+                near.basic[at + 1 + k] = g * near.z[at + 1 + k] > (along + near.z[lambda]).max(0.0);
+            }
+            // Whatever slides does so along some direction, if with no force.
+            if slides && !near.basic[at + 1..lambda].contains(&true) {
+                near.basic[at + 1 + first] = true;
+            }
+        }
+        near
+    }
+}
+
+/// A tangential force as a sum of not more than two of the directions, those it lies between; `along` is its
+/// part along one.
+fn shares(d: &[[f64; 2]], along: &dyn Fn(&[f64; 2]) -> f64, beta: &mut [f64]) {
+    let n = d.len();
+    let first = (0..n).fold(0, |a, k| if along(&d[k]) > along(&d[a]) { k } else { a });
+    let f = along(&d[first]);
+    if !(f > 0.0) {
+        return;
+    }
+    let square = d[first][0] * d[first][0] + d[first][1] * d[first][1];
+    beta[first] = f / square;
+    if n == 2 {
+        return;
+    }
+    let beside = [(first + 1) % n, (first + n - 1) % n];
+    let second = if along(&d[beside[0]]) >= along(&d[beside[1]]) { beside[0] } else { beside[1] };
+    // b₁ d₁ + b₂ d₂ with the same parts along both.
+    let dot = d[first][0] * d[second][0] + d[first][1] * d[second][1];
+    let determinant = square * square - dot * dot;
+    let b = (square * along(&d[second]) - dot * f) / determinant;
+    if b > 0.0 {
+        beta[second] = b;
+        beta[first] = ((f - dot * b) / square).max(0.0);
     }
 }

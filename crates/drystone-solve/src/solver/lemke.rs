@@ -7,18 +7,21 @@
 //! every island's LCP is solved to rounding, by its own residual max |min(z, w)|; on the round cones a
 //! residual of about μ (π/ν)² of the sliding speed stays, which the certificate shows.
 //!
+//! The pivots begin from the basis that a first-order solution suggests (`lcp::crash`): sweeps and
+//! what `auto` does on the round cones, then sweeps on the facets. `crash=off` begins at w, as the textbook does.
+//!
 //! Where the pivots or the time run out, or the path ends on a ray, sweeps over the same facets (`nsgs-qp`)
 //! go on from the guess, one at least, and the status says that it is no solution.
 
 use std::time::Instant;
 
 use crate::friction_law::FrictionLaw;
-use crate::lcp::{Facets, Form, LcpStatus, Lemke, polyhedral_while};
+use crate::lcp::{Facets, Form, LcpStatus, Lemke, Near, Polyhedral, polyhedral_while};
 use crate::problem::islands::{Extract, Islands};
 use crate::problem::{Malformed, Problem};
 
 use super::block::facets_of;
-use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop};
+use super::{Attempt, BadSpec, Info, Param, Solution, Solver, Spec, Status, Stop};
 
 pub(super) static INFO: Info = Info {
     name: "lemke",
@@ -26,37 +29,94 @@ pub(super) static INFO: Info = Info {
     use_when: "comparisons with LCP time stepping; a few hundred contacts an island, no joints",
     models: &["polyhedral"],
     unit: "pivot",
-    citation: "Anitescu2005; CottlePangStone1992, algorithm 4.4.5",
-    params: &[super::block::FACETS, super::block::CONE],
+    citation: "Anitescu2005; CottlePangStone1992, algorithm 4.4.5; DirkseFerris1997",
+    params: &[super::block::FACETS, super::block::CONE, CRASH],
     make,
+};
+
+const CRASH: Param = Param {
+    name: "crash",
+    default: "on",
+    help: "on: pivots begin at the basis of a first-order solution; off: at that of w",
 };
 
 /// Sweeps over the facets of an island that pivots did not solve.
 const SWEEPS: usize = 500;
+/// The basis is guessed from so many conjugate sweeps on the round cones; if they do not reach the tolerance,
+/// m/s over the largest speed without multipliers, from so many iterations of any method; and then from so
+/// many sweeps on the facets.
+const SWEPT: usize = 5000;
+const ANY: usize = 1000;
+const REACH: f64 = 1e-9;
+const FACETED: usize = 100;
 
 struct Pivots {
     facets: Facets,
     lemke: Lemke,
     islands: Islands,
     island: Extract,
-    /// For what pivots leave.
+    /// On the facets, for the guess and for what pivots leave.
     sweeps: Box<dyn Solver>,
+    /// On the round cones, for the guess, one after the other until one is within the tolerance; none for
+    /// `crash=off`.
+    round: Vec<(Box<dyn Solver>, usize)>,
 }
 
 fn make(spec: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     let facets = facets_of(spec)?;
     let cone = if facets.outer { "outer" } else { "inner" };
     let sweeps = super::make(&format!("nsgs-qp:facets={},cone={cone}", facets.count))?;
+    let round = match spec.text("crash") {
+        None | Some("on") => vec![(super::make("nncg")?, SWEPT), (super::make("auto")?, ANY)],
+        Some("off") => Vec::new(),
+        Some(other) => return Err(BadSpec::unknown("crash", other, &["on", "off"])),
+    };
     Ok(Box::new(Pivots {
         facets,
         lemke: Lemke::default(),
         islands: Islands::default(),
         island: Extract::default(),
         sweeps,
+        round,
     }))
 }
 
 impl Pivots {
+    /// Where the pivots begin, from the multipliers of a guess; None: at w.
+    fn near(
+        &mut self,
+        cut: &Polyhedral,
+        problem: &Problem,
+        gamma: &[f64],
+        stop: &Stop,
+        begun: Instant,
+    ) -> Result<Option<Near>, Malformed> {
+        if self.round.is_empty() {
+            return Ok(None);
+        }
+        let mut r = Vec::new();
+        problem.rhs(&mut r);
+        let largest = r.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let mut at = gamma.to_vec();
+        let mut go_on = |solver: &mut dyn Solver, iterations, tolerance| -> Result<Status, Malformed> {
+            let budget = stop.time_left(begun);
+            let stop =
+                Stop { tolerance, iterations, budget, interrupt: stop.interrupt.clone(), history: false };
+            let s = solver.solve(problem, Some(&at), &stop)?;
+            if s.status != Status::Diverged && s.gamma.iter().all(|x| x.is_finite()) {
+                at = s.gamma;
+            }
+            Ok(s.status)
+        };
+        for (solver, iterations) in &mut self.round {
+            if go_on(solver.as_mut(), *iterations, REACH * largest)? == Status::Converged {
+                break;
+            }
+        }
+        go_on(self.sweeps.as_mut(), FACETED, 0.0)?;
+        Ok(Some(cut.near(problem, &at)))
+    }
+
     /// Solves one island from the multipliers in `gamma`, and leaves the solution there. Its pivots,
     /// whether they solved it, and the sweeps.
     fn island(
@@ -72,7 +132,11 @@ impl Pivots {
         let mut pivots = 0;
         // Late here, it may have been late before the last column.
         if more() {
-            let found = self.lemke.solve_while(&cut.lcp, stop.iterations, &more)?;
+            let near = self.near(&cut, problem, gamma, stop, begun)?;
+            let found = match &near {
+                Some(near) => self.lemke.solve_near_while(&cut.lcp, near, stop.iterations, &more)?,
+                None => self.lemke.solve_while(&cut.lcp, stop.iterations, &more)?,
+            };
             pivots = found.iterations;
             if found.status == LcpStatus::Solved {
                 gamma.copy_from_slice(&cut.multipliers(&found.z));
@@ -95,7 +159,7 @@ impl Solver for Pivots {
     }
 
     fn bytes(&self) -> usize {
-        self.islands.bytes() + self.sweeps.bytes()
+        self.islands.bytes() + self.sweeps.bytes() + self.round.iter().map(|(s, _)| s.bytes()).sum::<usize>()
     }
 
     fn solve(
