@@ -7,8 +7,9 @@
 //! every island's LCP is solved to rounding, by its own residual max |min(z, w)|; on the round cones a
 //! residual of about μ (π/ν)² of the sliding speed stays, which the certificate shows.
 //!
-//! The pivots begin from the basis that a first-order solution suggests (`lcp::crash`): sweeps and
-//! what `auto` does on the round cones, then sweeps on the facets. `crash=off` begins at w, as the textbook does.
+//! The pivots begin from the basis that a first-order solution suggests (`lcp::crash`): conjugate sweeps and
+//! what `auto` does on the round cones, then sweeps on the facets. `crash=off` begins at w, as the textbook
+//! does.
 //!
 //! Where the pivots or the time run out, or the path ends on a ray, sweeps over the same facets (`nsgs-qp`)
 //! go on from the guess, one at least, and the status says that it is no solution.
