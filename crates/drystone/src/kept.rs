@@ -8,8 +8,8 @@ use crate::formulation::Assembler;
 /// No contact: the block is a joint's.
 const NONE: u32 = u32::MAX;
 
-/// A problem, its multipliers, and the contacts that its blocks belong to. The way from blocks to contacts is kept,
-/// too, since corrections of positions build other problems in the same place.
+/// A problem, its multipliers, and the contacts that its blocks belong to. The way from blocks to contacts is
+/// kept, too, since corrections of positions build other problems in the same place.
 pub(crate) struct Kept {
     pub problem: Problem,
     pub gamma: Vec<f64>,

@@ -206,13 +206,16 @@ fn a_recording_that_has_just_begun_is_waited_for() {
     let mut child =
         scratch.command("view rec --no-open").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    // Held to the end: who writes to a pipe that nobody reads is ended by that.
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    err.read_line(&mut said).unwrap();
     assert!(said.contains("has just begun to record here: waiting"), "{said}");
     assert_eq!(scratch.run("run stack --steps 5 --record whole --quiet").code, 0);
     // Whole at once, as runs do it.
     std::fs::rename(scratch.at("whole").join("run.00000.h5"), folder.join("run.00000.h5")).unwrap();
     let mut url = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut url).unwrap();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
     assert_eq!(interrupt(child), Some(130));
     drop(lock);

@@ -79,7 +79,8 @@ impl Basis {
     }
 
     /// After `set`: the basis of these variables, one of each pair, in the order of its pairs. z₀ adds what
-    /// raises every basic variable by one, so that some z₀ makes this basis feasible. False if it is singular.
+    /// raises every basic variable by one, so that some z₀ makes this basis feasible. False if it is
+    /// singular.
     pub fn begin(&mut self, variables: &[usize], more: &dyn Fn() -> bool) -> bool {
         self.variable.clear();
         self.variable.extend_from_slice(variables);
@@ -158,8 +159,8 @@ impl Basis {
         worst
     }
 
-    /// Makes `entering` the column of `variable` in this basis, refined, and B⁻¹ anew where it is too far off.
-    /// False if that does not help, because the basis is singular to rounding or `more` says no.
+    /// Makes `entering` the column of `variable` in this basis, refined, and B⁻¹ anew where it is too far
+    /// off. False if that does not help, because the basis is singular to rounding or `more` says no.
     pub fn enter(&mut self, variable: usize, more: &dyn Fn() -> bool) -> bool {
         for anew in [self.since >= EXCHANGES, true] {
             if anew && !self.refactor(more) {

@@ -1,6 +1,6 @@
 //! Lemke's method from an advanced basis: what crash procedures do for it [DirkseFerris1997]. An approximate
-//! solution says of each pair which one is basic; from that basis B the path goes on as from that of w, with a
-//! covering vector c = B 1 that raises every basic variable by z₀.
+//! solution says of each pair which one is basic; from that basis B the path goes on as from that of w, with
+//! a covering vector c = B 1 that raises every basic variable by z₀.
 //!
 //! Where forces are not unique B is singular: more contacts bear a load than there are motions. So what is
 //! solved is the proximal problem
@@ -9,8 +9,8 @@
 //!     w = (M + ε D) z + q - ε D z_k,     z ≥ 0  ⊥  w ≥ 0,     D: units of w over those of z, ε falling
 //! ```
 //!
-//! in which every contact may bear load: no column of the guess has to be thrown out, and which of many forces
-//! is found is that next to the guess. Its solution misses the problem by ε D (z - z_k), and the next one,
+//! in which every contact may bear load: no column of the guess has to be thrown out, and which of many
+//! forces is found is that next to the guess. Its solution misses the problem by ε D (z - z_k), and the next one,
 //! with a smaller ε, begins from there. What is returned as solved is so by w = M z + q.
 
 use super::{Lcp, LcpSolution, LcpStatus, Lemke};

@@ -179,8 +179,8 @@ impl Polyhedral {
         gamma
     }
 
-    /// The unknowns that multipliers, within the facets' cones, and their velocities u stand for, and which of
-    /// them are basic by these: a contact is open, sticks or slides along one direction or between two.
+    /// The unknowns that multipliers, within the facets' cones, and their velocities u stand for, and which
+    /// of them are basic by these: a contact is open, sticks or slides along one direction or between two.
     pub fn near(&self, problem: &Problem, gamma: &[f64]) -> Near {
         let n = self.lcp.size();
         let mut u = Vec::new();

@@ -224,7 +224,8 @@ fn residuals_of_contacts_are_the_certificates() {
     }
 }
 
-/// Corrections of positions build problems of their own after the step's: what is said of its contacts is not theirs.
+/// Corrections of positions build problems of their own after the step's: what is said of its contacts is not
+/// theirs.
 #[test]
 fn what_is_kept_is_of_the_contacts_of_the_step() {
     let settings = Settings { tolerance: 1e-9, iterations: 100_000, ..Settings::default() };
