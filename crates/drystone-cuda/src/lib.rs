@@ -2,12 +2,12 @@
 //!
 //! The crate builds without CUDA and needs nothing but NVIDIA's driver where it runs: kernels are shipped as
 //! PTX, which the driver compiles for the device that it finds. [`devices`] says what there is, [`install`]
-//! makes `cuda-apgd`, `cuda-pgj` and `cuda-auto` known to [`drystone_solve::solver::make`], and an [`Error`] says which of
-//! driver, device and memory is missing and what to do.
+//! makes `cuda-apgd`, `cuda-pgj` and `cuda-auto` known to [`drystone_solve::solver::make`], and an [`Error`]
+//! says which of driver, device and memory is missing and what to do.
 //!
-//! Certificates are in f64; worlds of balls iterate in f32, all other problems in f64. No sum depends on the launch
-//! geometry, nothing is contracted to fused multiply-adds, and the tests run the same kernel text as plain C, bit
-//! for bit: see `docs/guide/cuda.md`.
+//! Certificates are in f64; worlds of balls iterate in f32, all other problems in f64. No sum depends on the
+//! launch geometry, nothing is contracted to fused multiply-adds, and the tests run the same kernel text as
+//! plain C, bit for bit: see `docs/guide/cuda.md`.
 
 pub mod backend;
 mod driver;

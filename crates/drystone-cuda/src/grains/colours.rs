@@ -26,7 +26,8 @@ pub(super) struct Colours {
 }
 
 impl GrainsOnDevice {
-    /// Colours the contacts that were found; None where there are none, or some grain has contacts of all colours.
+    /// Colours the contacts that were found; None where there are none, or some grain has contacts of all
+    /// colours.
     pub(super) fn colour(&mut self) -> Result<Option<Colours>, Error> {
         let (n, count) = (self.args.grains, self.args.contacts);
         if count == 0 {

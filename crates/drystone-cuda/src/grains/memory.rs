@@ -226,8 +226,8 @@ impl GrainMemory {
         (self.slot, self.tally_sums) = (slot, sums);
     }
 
-    /// What colours take for so many contacts: by contact its colour, its place, two sides; tallies by colour and
-    /// chunk, the sums of these, and sums of sums; what a sweep measures.
+    /// What colours take for so many contacts: by contact its colour, its place, two sides; tallies by colour
+    /// and chunk, the sums of these, and sums of sums; what a sweep measures.
     fn take_colours(&self, places: &mut Places, wished: usize) -> [usize; 7] {
         let k = if self.coloured { wished } else { 0 };
         let tallies = COLOURS * k.div_ceil(CHUNK);

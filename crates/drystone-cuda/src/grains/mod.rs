@@ -56,8 +56,8 @@ impl From<StepError> for GrainsError {
 /// How the velocity problems of a world of grains are solved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GrainMethod {
-    /// Sweeps by colour with Nesterov's momentum, `apgs`; where a grain has too many contacts for that, and in
-    /// double precision, [`GrainMethod::Gradient`].
+    /// Sweeps by colour with Nesterov's momentum, `apgs`; where a grain has too many contacts for that, and
+    /// in double precision, [`GrainMethod::Gradient`].
     Sweeps,
     /// Accelerated gradients, `apgd`.
     Gradient,

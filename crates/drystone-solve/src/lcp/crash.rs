@@ -10,8 +10,8 @@
 //! ```
 //!
 //! in which every contact may bear load: no column of the guess has to be thrown out, and which of many
-//! forces is found is that next to the guess. Its solution misses the problem by ε D (z - z_k), and the next one,
-//! with a smaller ε, begins from there. What is returned as solved is so by w = M z + q.
+//! forces is found is that next to the guess. Its solution misses the problem by ε D (z - z_k), and the
+//! next one, with a smaller ε, begins from there. What is returned as solved is so by w = M z + q.
 
 use super::{Lcp, LcpSolution, LcpStatus, Lemke};
 use crate::problem::Malformed;
