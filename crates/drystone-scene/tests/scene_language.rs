@@ -300,6 +300,14 @@ fn a_wall_is_whole_and_stands_on_itself() {
     assert_eq!(toothed.bodies.len(), 20);
 }
 
+/// Cubes of a search among copies are numbered, and those at the end of all numbers have no neighbour.
+#[test]
+fn copies_may_be_asked_for_beyond_all_places() {
+    let far = "{ type = \"random\", count = 4, min = [0, 0, 0], max = [1e19, 1, 1] }";
+    // Whether a step may go there is not the file's to say.
+    assert!(read(&with_ball(&format!("copies = {far}")), &[]).is_ok());
+}
+
 #[test]
 fn wrong_copies_name_their_places() {
     let rule = |r: &str| with_ball(&format!("copies = {r}"));

@@ -12,7 +12,7 @@ use drystone::{BodyDef, QueryFilter, Settings, Shape, World};
 use glam::{DQuat, DVec3};
 use rapier3d_f64::parry::bounding_volume::Aabb;
 use rapier3d_f64::parry::partitioning::{Bvh, BvhBuildStrategy};
-use rapier3d_f64::parry::query::{Ray, RayCast};
+use rapier3d_f64::parry::query::Ray;
 use rapier3d_f64::parry::shape::SharedShape;
 use rapier3d_f64::prelude::*;
 

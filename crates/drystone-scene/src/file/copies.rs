@@ -242,6 +242,9 @@ fn random(at: &At, def: &BodyDef, library: &Library) -> Result<Vec<BodyDef>, Fau
     Ok(made)
 }
 
+/// The number of the last cube along an axis.
+const FAR: i64 = 1 << 62;
+
 /// Places sorted into cubes.
 struct Cells {
     edge: f64,
@@ -250,7 +253,8 @@ struct Cells {
 
 impl Cells {
     fn key(&self, x: DVec3) -> [i64; 3] {
-        (x / self.edge).floor().to_array().map(|x| x as i64)
+        // Places as far as that share the last cube, so that each cube has neighbours that can be counted.
+        (x / self.edge).floor().to_array().map(|x| (x as i64).clamp(-FAR, FAR))
     }
 
     fn add(&mut self, x: DVec3, k: usize) {
