@@ -1,9 +1,8 @@
 /* Colours of contacts: two of one colour share no grain, so that a sweep may take all of a colour at once and leave the same bits.
  *
  * In a round every grain names the contact that comes first among its contacts without a colour; one that both its grains name takes
- * the least colour that neither has [JonesPlassmann1993]. Contacts of grains that have many come first, which leaves fewer colours
- * than any order; among the same number one is drawn. Nothing depends on who is quicker. Contacts are then sorted by colour, rising
- * in each. */
+ * the least colour that neither has [JonesPlassmann1993]. Contacts of grains that have many come first; among the same number one
+ * is drawn. Nothing depends on who is quicker. Contacts are then sorted by colour, rising in each. */
 
 /* Colours there are, and that of a contact that has none yet, or found all of them taken. */
 #define COLOURS 64u
