@@ -7,8 +7,9 @@
 //! borders are their owners' to say, and told to those who have them as ghosts.
 
 use drystone::Contact;
+use drystone::StepError;
 use drystone::solve::solver::Status;
-use drystone::step::{JointError, StepError};
+use drystone::stages::JointError;
 
 use crate::comm::Comm;
 use crate::domain::Domain;

@@ -1,7 +1,7 @@
 //! A problem that ranks are to solve: this one's part of it, and how that stands in the whole.
 
 use drystone::Contact;
-use drystone::step::Staged;
+use drystone::stages::Staged;
 use drystone_solve::problem::WORLD;
 
 use crate::comm::Comm;

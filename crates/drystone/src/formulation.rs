@@ -1,7 +1,9 @@
 //! Where geometry meets the solver: contacts become blocks of a cone complementarity problem.
 
+pub(crate) mod loads;
 mod rolling;
 pub(crate) mod rows;
+pub(crate) mod velocity;
 
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;

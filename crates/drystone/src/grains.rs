@@ -95,7 +95,7 @@ pub struct GrainMotion {
 pub const RESOLVED: f64 = crate::step::OVERLAP;
 
 /// Turns of bodies that are led, rad in a step, beyond which their contacts are bent.
-pub const TURN: f64 = crate::step::TURN;
+pub const TURN: f64 = crate::integrate::predictor::TURN;
 
 /// Kinds of surfaces that are told apart, at most.
 const MOST_SURFACES: usize = 256;

@@ -3,7 +3,7 @@
 //!
 //! Contacts are posed for the velocities of the step's end, v_free + M⁻¹ D γ, and v_free has the change g of
 //! ω that the free rotation makes. But such a body gets its kick M⁻¹ D γ at the step's start and turns freely
-//! from there (`step/integrate.rs`), which keeps its energy: that is the energy of v⁺ - g, and v⁺ - g is what
+//! from there (`integrate.rs`), which keeps its energy: that is the energy of v⁺ - g, and v⁺ - g is what
 //! parts after a hit.
 
 use glam::{DQuat, DVec3};

@@ -2,10 +2,11 @@
 
 use drystone_solve::Problem;
 
+use crate::check::check_contacts;
 use crate::contact::Contact;
 use crate::model::Model;
+use crate::report::StepError;
 use crate::state::State;
-use crate::step::{StepError, check_contacts};
 use crate::workspace::Velocity;
 use crate::world::World;
 

@@ -24,11 +24,14 @@ pub mod body;
 #[doc(hidden)]
 pub mod bounds;
 #[doc(hidden)]
+pub mod check;
+#[doc(hidden)]
 pub mod collide;
 #[doc(hidden)]
 pub mod collider;
 #[doc(hidden)]
 pub mod contact;
+mod contradiction;
 mod control;
 pub mod debug;
 mod determined;
@@ -36,6 +39,7 @@ mod determined;
 pub mod diagnostics;
 #[doc(hidden)]
 pub mod emitter;
+mod energy;
 mod equilibrium;
 #[doc(hidden)]
 pub mod events;
@@ -47,6 +51,7 @@ pub mod function;
 pub mod grains;
 mod gyration;
 mod hooks;
+mod integrate;
 mod islands;
 pub mod joint;
 mod kept;
@@ -70,6 +75,8 @@ mod principal;
 pub mod queries;
 pub mod random;
 mod rattle;
+#[doc(hidden)]
+pub mod report;
 mod restore;
 mod saved;
 #[doc(hidden)]
@@ -82,11 +89,14 @@ pub mod sleep;
 mod spatial_order;
 mod stabilise;
 #[doc(hidden)]
+pub mod stages;
+#[doc(hidden)]
 pub mod state;
 #[doc(hidden)]
 pub mod step;
 #[doc(hidden)]
 pub mod stiff;
+mod substeps;
 #[doc(hidden)]
 pub mod touching;
 pub mod user_data;
@@ -99,6 +109,8 @@ pub use body::{BodyDef, Collider, Filter, MassProperties, Motion};
 #[doc(inline)]
 pub use bounds::{Bounds, Leaving};
 #[doc(inline)]
+pub use check::JointDrift;
+#[doc(inline)]
 pub use collide::broadphase::Kind as BroadPhase;
 #[doc(inline)]
 pub use collide::query::{CastHit, ClosestPoints, Projection, RayHit};
@@ -108,6 +120,8 @@ pub use collide::{Aabb, Periodic};
 pub use collider::ColliderId;
 #[doc(inline)]
 pub use contact::{Contact, ContactKey};
+#[doc(inline)]
+pub use contradiction::Party;
 pub use debug::{Colour, DebugDraw};
 pub use determined::SmallestForces;
 #[doc(inline)]
@@ -135,6 +149,8 @@ pub use partition::{BodyMotion, JointMotion, Part};
 pub use prescribed_motion::Guide;
 #[doc(inline)]
 pub use queries::{Found, QueryFilter};
+#[doc(inline)]
+pub use report::{DeepOverlap, Stage, StepError, StepReport};
 pub use saved::SaveError;
 #[doc(inline)]
 pub use seal::LoadError;
@@ -147,8 +163,6 @@ pub use sleep::Sleep;
 pub use spatial_order::along_curve;
 #[doc(inline)]
 pub use state::State;
-#[doc(inline)]
-pub use step::{DeepOverlap, JointDrift, Party, Stage, StepError, StepReport};
 #[doc(inline)]
 pub use stiff::{Linearised, StiffForce};
 #[doc(inline)]

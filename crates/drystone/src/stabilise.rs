@@ -8,13 +8,15 @@
 //! the same cone problem with μ = 0, v_free = 0 and the gap as bias, so the same solvers solve it. It is
 //! repeated with recomputed gaps, because ∇Φ is only the tangent. Velocities are not touched: no energy of
 //! motion is made. (Except in the position-based limit, where the velocity problem gets no iterations: see
-//! `step/integrate.rs`.)
+//! `integrate.rs`.)
 //!
 //! Only the neighbourhood of what is to be corrected is posed (`region.rs`). It falls into islands, each of
 //! which is solved to its own tolerance and moved as far as its own contacts were looked for: what becomes of
 //! one does not depend on another.
 
+pub(crate) mod needs_correction;
 mod region;
+pub(crate) mod stage;
 
 use drystone_solve::memory;
 use drystone_solve::parallel::{self, Shared};
@@ -25,6 +27,7 @@ use drystone_solve::{Malformed, Problem};
 use glam::DVec3;
 
 use crate::body::Motion;
+use crate::check::whole;
 use crate::collide::{Detector, Envelope, Velocities};
 use crate::contact::{Gap, Touch};
 use crate::formulation::rows::{Purpose, SIZE, TIGHTER, Wanted};
@@ -33,7 +36,6 @@ use crate::islands::Islands as Groups;
 use crate::model::{Model, NOBODY};
 use crate::motion::rotate;
 use crate::state::State;
-use crate::step::whole;
 use region::Region;
 
 /// Contacts that one thread looks at in a row.

@@ -1,42 +1,26 @@
 //! The step, on one page. Each of its eight stages has a file of its own.
 
 mod certify;
-mod check;
 mod collide;
-mod energy;
 mod finish;
-mod formulate;
-mod integrate;
-mod loads;
-mod needs_correction;
-mod predict;
-mod predictor;
-mod rattle;
 mod release;
-mod report;
 mod resolve;
+mod solve;
 mod stabilise;
-pub(crate) mod stages;
-pub(crate) mod substeps;
-mod velocity;
 
 use drystone_solve::parallel;
 
+use crate::check::{bad_contact, check_joints};
+use crate::formulation::velocity::{Asks, forces, formulate};
 use crate::hooks::Hooks;
+use crate::integrate::free_velocities::free_velocities;
+use crate::integrate::integrate;
+use crate::rattle::stage as rattle;
+use crate::report::{Clock, Stage, StepError, StepReport};
 use crate::state::State;
 use crate::workspace::{Setup, Workspace};
 use crate::world::World;
-pub use check::JointDrift;
-use check::{bad_contact, check_joints};
-pub(crate) use check::{check_contacts, whole};
-use formulate::{Asks, formulate};
-pub(crate) use loads::Loads;
-pub(crate) use predictor::{Predictor, TURN};
-use report::Clock;
-pub use report::{DeepOverlap, Stage, StepError, StepReport};
 pub(crate) use resolve::OVERLAP;
-pub use stages::{JointError, Removal, Staged};
-pub use velocity::Party;
 
 /// Fewer bodies are not worth calling all threads for.
 const FEW: usize = 4096;
@@ -97,7 +81,7 @@ fn attempt(
     let (step, whole) = (report.step, substeps.absent.is_empty());
     velocity.loads.begin(setup.settings);
     // 1 predict: v_free = v + h M⁻¹ f
-    predict::free_velocities(setup, state, free)?;
+    free_velocities(setup, state, free)?;
     // 2 collide: broad and narrow phase, arcs of bodies that turn
     collide::collide(setup, state, free, collision, whole, &mut clock);
     report.note_overlaps(setup.model, collision);
@@ -113,7 +97,7 @@ fn attempt(
         rattle::smooth_done(setup, state, taken, smooth, velocity, &mut substeps.saved, &mut report);
     } else {
         // 4 formulate: rows, targets, compliance, cones, warm start
-        formulate::forces(setup, state, free, collision, velocity)
+        forces(setup, state, free, collision, velocity)
             .map_err(|text| StepError::NonFinite { step, text })?;
         let asks = if velocity.loads.wanted() { Asks::Loads } else { Asks::All };
         formulate(setup, state, &free.v, collision, velocity, asks, None)
@@ -121,7 +105,7 @@ fn attempt(
         report.apart = check_joints(setup, state, &velocity.assembler.rows, step)?;
         clock.stage(Stage::Assemble);
         // 5 solve: each island by its policy, held to the energy that it has
-        let solved = velocity::solve(setup, state, free, collision, velocity, hooks)
+        let solved = solve::solve(setup, state, free, collision, velocity, hooks)
             .map_err(|e| bad_contact(setup.model, collision, step, &e))?;
         clock.stage(Stage::Solve);
         // 6 certify: v = v_free + M⁻¹ D γ, and the judge's word on it
@@ -130,7 +114,7 @@ fn attempt(
         // 7 integrate: q ← Λ(q, v, h)
         substeps.saved.save(state);
         let took = |i: usize| taken.is_some() && smooth.took(i);
-        integrate::integrate(setup, state, free, |i| took(i) || substeps.is_absent(i));
+        integrate(setup, state, free, |i| took(i) || substeps.is_absent(i));
         if let Some(taken) = &taken {
             rattle::smooth_in_part(setup, state, taken, smooth, velocity, &mut report);
         }

@@ -12,6 +12,8 @@ use crate::collide::{Detector, Envelope};
 use crate::contact::Contact;
 use crate::field::{Acting, Field};
 use crate::formulation::Assembler;
+use crate::formulation::loads::Loads;
+use crate::integrate::predictor::Predictor;
 use crate::kept::Kept;
 use crate::law::formulation::Laws;
 use crate::model::Model;
@@ -20,7 +22,6 @@ use crate::settings::Settings;
 use crate::sleep::Sleepers;
 use crate::stabilise::Stabiliser;
 use crate::state::{Motion, State};
-use crate::step::{Loads, Predictor};
 use crate::stiff::{StiffForce, Stiffness};
 
 /// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the

@@ -22,11 +22,12 @@ use crate::material::Materials;
 use crate::model::{BodyId, Model, NOBODY};
 use crate::prescribed_motion::{Guide, Guided};
 use crate::queries::{Places, QueryFilter};
+use crate::report::{StepError, StepReport};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
-use crate::step::{self, StepError, StepReport};
 use crate::stiff::StiffForce;
+use crate::substeps;
 use crate::touching::Accelerations;
 use crate::user_data::UserData;
 use crate::workspace::{self, Workspace};
@@ -426,7 +427,7 @@ impl World {
         if self.accelerations.on {
             self.keep_velocities();
         }
-        let mut report = step::substeps::step(self)?;
+        let mut report = substeps::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
             let _ = self.remove_bodies(&report.left); // They were there a moment ago.
             report.worst_contact = None;

@@ -3,7 +3,7 @@
 //! A joint has a frame on each of its bodies and a [`Kind`] that says which scalar equations hold between the
 //! frames: see [`equation`]. The coordinates that it leaves free may have motors, limits, friction and
 //! springs: see [`law`]. Each equation is one row of the step's cone complementarity problem
-//! [TasoraAnitescu2011, eq. 31-34], with all of R as its admissible set; `assemble/rows.rs` puts them there.
+//! [TasoraAnitescu2011, eq. 31-34], with all of R as its admissible set; `formulation/rows.rs` puts them there.
 //!
 //! Coordinates and reactions are about the second body relative to the first: a revolute joint's angle rises
 //! when B turns about the axis, seen from A; its reaction is what A (through the joint) does to B.

@@ -38,6 +38,7 @@ mod gather;
 mod impact;
 mod mechanism;
 mod part;
+pub(crate) mod stage;
 
 use drystone_solve::Certificate;
 use drystone_solve::disjoint::DisjointSets;

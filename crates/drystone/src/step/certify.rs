@@ -2,12 +2,12 @@
 
 use drystone_solve::solver::Status;
 
-use super::check::{check_finite, names, worst_contact};
 use super::release;
-use super::report::{StepError, StepReport};
-use super::velocity::Solved;
+use super::solve::Solved;
+use crate::check::{check_finite, names, worst_contact};
 use crate::contact;
 use crate::kept::Kept;
+use crate::report::{StepError, StepReport};
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 

@@ -1,10 +1,10 @@
 //! Stages 2 and 3: contacts, where the motion of the step leads, and who takes part in it.
 
-use super::predictor;
-use super::report::{Clock, Stage};
 use crate::contact::remember;
+use crate::integrate::predictor;
 use crate::joint::Joint;
 use crate::model::Model;
+use crate::report::{Clock, Stage};
 use crate::settings::Stabilisation;
 use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Velocity};

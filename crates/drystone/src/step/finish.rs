@@ -2,11 +2,11 @@
 
 use glam::DVec3;
 
-use super::check::{check_bounds, check_positions};
 use super::release;
-use super::report::{Clock, Stage, StepError, StepReport};
+use crate::check::{check_bounds, check_positions};
 use crate::contact;
 use crate::model::Model;
+use crate::report::{Clock, Stage, StepError, StepReport};
 use crate::state::State;
 use crate::workspace::{Collision, Setup, Workspace};
 

@@ -21,17 +21,18 @@ use std::collections::HashMap;
 
 use glam::{DQuat, DVec3};
 
-use super::stabilise::{correct, correction};
-use super::substeps::joined;
-use super::{StepError, StepReport, attempt};
+use super::attempt;
 use crate::body::Motion;
 use crate::contact::{self, Contact, Gap, Remembered, Touch};
 use crate::formulation::rows::{Rows, SIZE};
 use crate::hooks::Hooks;
-use crate::joint::{Equations, Joint, JointState, WORLD_BODY, error_at};
+use crate::integrate::moved::Moved;
+use crate::joint::{Equations, JointState, WORLD_BODY, error_at};
 use crate::model::{ColliderSlot, Model, NOBODY};
+use crate::report::{StepError, StepReport};
 use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;
+use crate::stabilise::stage::{correct, correction};
 use crate::state::{self, State};
 use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Workspace};
 
@@ -77,7 +78,7 @@ pub(super) fn advance(
             if work.velocity.kept.is_some() {
                 work.velocity.keep_solutions(true); // That of a part is not that of the step.
             }
-            return Ok(joined(report, taken));
+            return Ok(report.joined(taken));
         }
         kept.retain(|c| !c.bodies.iter().any(|b| pending[*b as usize]));
     }
@@ -130,7 +131,7 @@ fn halves(
         state.time = start.time + half.h;
         let second = advance(inner, state, work, hooks, halvings + 1)?;
         let substeps = first.substeps + second.substeps;
-        let mut both = joined(first, second);
+        let mut both = first.joined(second);
         both.substeps = substeps;
         Ok(both)
     });
@@ -223,14 +224,14 @@ pub(super) fn put_back(
 ) -> Option<[u32; 2]> {
     let model = setup.model;
     let mut bad: Vec<([u32; 2], f64)> = Vec::new();
-    let step = Step { setup, collision, v: &free.v, saved: &to.saved };
+    let step = Moved { setup, collision, v: &free.v, saved: &to.saved };
     step.deep(&ends, &mut bad);
     step.arcs(to, &mut bad);
     step.torn(state, to, &ends, &mut bad);
     let thrown = step.thrown(to);
     if thrown.contains(&true) {
         let met = meet_on_the_way(setup, state, free, collision, &to.saved, &thrown);
-        Step { setup, collision, v: &free.v, saved: &to.saved }.passed(&met, &mut bad);
+        Moved { setup, collision, v: &free.v, saved: &to.saved }.passed(&met, &mut bad);
     }
     let worst = bad.iter().max_by(|a, b| a.1.total_cmp(&b.1))?.0;
     if halvings == 0 {
@@ -282,17 +283,7 @@ fn meet_on_the_way(
     met
 }
 
-/// A step that was taken: from where, by which velocities, with which contacts.
-pub(super) struct Step<'a> {
-    pub setup: Setup<'a>,
-    pub collision: &'a Collision,
-    /// The new velocities, by slot.
-    pub v: &'a [[f64; 6]],
-    /// Where it began.
-    pub saved: &'a state::Motion,
-}
-
-impl Step<'_> {
+impl Moved<'_> {
     /// Overlaps that the step has brought about.
     fn deep(&self, ends: &Ends, bad: &mut Vec<([u32; 2], f64)>) {
         let depth = |c: &Gap| -c.gap() / c.size();
@@ -421,40 +412,6 @@ impl Step<'_> {
                 bad.push(([if a == WORLD_BODY { b } else { a }, if b == WORLD_BODY { a } else { b }], off));
             }
         }
-    }
-
-    /// The square of how far side `k` of a joint, a body, may be from where its curvature was foretold, m²:
-    /// what is of second order with nothing left out is 2 √((b² + c²) c² 2 (r² + 4 L²)) h² at most, which
-    /// needs no roots.
-    pub(super) fn unforetold(&self, state: &State, joint: &Joint, k: usize) -> f64 {
-        let (h, i) = (self.setup.settings.h, joint.bodies[k] as usize);
-        let (b, r) = (self.saved.omega(i), joint.frames[k].position);
-        let c = state.omega[i] - b;
-        let squares = (b.length_squared() + c.length_squared()) * c.length_squared();
-        let reach = r.length_squared() + 4.0 * joint.length * joint.length;
-        4.0 * squares * reach * (h * h) * (h * h)
-    }
-
-    /// How far from its free motion a body's velocity is, m/s. Gravity is in the free motion; what holds a
-    /// body takes it back, whole or in part, and leads it nowhere.
-    pub(super) fn led_away(&self, i: usize) -> f64 {
-        let v = &self.v[i];
-        let fall = self.setup.settings.h * self.setup.settings.gravity;
-        let change = DVec3::new(v[0], v[1], v[2]) - (self.saved.velocity(i) + fall);
-        let held = -change.dot(fall) / fall.length_squared().max(f64::MIN_POSITIVE);
-        (change + held.clamp(0.0, 1.0) * fall).length()
-    }
-
-    /// How fast a contact opens, m/s.
-    pub(super) fn opening(&self, c: &Contact) -> f64 {
-        let images = c.images(self.setup.model);
-        let [a, b] = [0, 1].map(|k| {
-            let i = c.bodies[k] as usize;
-            let v = &self.v[i];
-            let turn = DVec3::new(v[3], v[4], v[5]);
-            DVec3::new(v[0], v[1], v[2]) + turn.cross(c.point - self.saved.position(i) - images[k])
-        });
-        c.normal.dot(a - b)
     }
 
     /// How fast the collider turns, without what it turns about an axis of symmetry, rad/s: the faster of

@@ -1,15 +1,15 @@
 //! Stage 8: islands that the step did not resolve are put back, and positions of the others corrected.
 
-use drystone_solve::solver::{Solver, Status};
+use drystone_solve::solver::Status;
 
-use super::check::bad_contact;
-use super::integrate::take_velocities_from_positions;
-use super::resolve::{self, Ends, Step};
-use super::{StepError, StepReport, needs_correction};
-use crate::settings::{Settings, Stabilisation};
-use crate::stabilise::{Correction, Work};
+use super::resolve::{self, Ends};
+use crate::integrate::moved::Moved;
+use crate::integrate::take_velocities_from_positions;
+use crate::report::{StepError, StepReport};
+use crate::stabilise::stage::{correct, correction};
+use crate::stabilise::{Work, needs_correction};
 use crate::state::State;
-use crate::workspace::{self, Collision, Position, Setup, Velocity, Workspace};
+use crate::workspace::{Collision, Setup, Workspace};
 
 /// Looks at where a step has brought the bodies: see the module. `smooth`: whether mechanisms took a smooth
 /// one.
@@ -23,7 +23,7 @@ pub(super) fn stabilise(
 ) -> Result<(), StepError> {
     let Some(how) = correction(setup.settings) else { return Ok(()) };
     let Workspace { free, collision, velocity, substeps, position, .. } = work;
-    let step = Step { setup, collision, v: &free.v, saved: &substeps.saved };
+    let step = Moved { setup, collision, v: &free.v, saved: &substeps.saved };
     if !(smooth
         || needs_correction::may(&step, state, &velocity.assembler.rows, report.status, how.tolerance))
     {
@@ -66,44 +66,4 @@ pub(super) fn stabilise(
         take_velocities_from_positions(setup, state, &work.position.stabiliser.total);
     }
     Ok(())
-}
-
-/// How positions are corrected, where they are.
-pub(super) fn correction(s: &Settings) -> Option<Correction> {
-    let Stabilisation::Post { tolerance, accept, reach, rounds } = s.stabilisation else {
-        return None;
-    };
-    Some(Correction {
-        tolerance,
-        accept,
-        reach,
-        rounds,
-        iterations: s.position_iterations,
-        envelope: workspace::envelope(s),
-        h: s.h,
-        keep: s.iterations == 0,
-    })
-}
-
-/// q ← q ⊕ Δq; how many position problems that took.
-pub(super) fn correct(
-    setup: Setup,
-    state: &mut State,
-    work: &mut Workspace,
-    how: Correction,
-) -> Result<usize, StepError> {
-    let model = setup.model;
-    let Workspace { free, collision, velocity, substeps, position, .. } = work;
-    let Collision { detector, sleepers, .. } = collision;
-    let Velocity { assembler, solver, .. } = velocity;
-    let Position { stabiliser, solver: positions } = position;
-    // Without a velocity problem all is left to this one, and to the solver that was named.
-    let solver = match setup.settings.iterations == 0 || solver.corrects_positions() {
-        true => solver.as_mut(),
-        false => positions as &mut dyn Solver,
-    };
-    let asleep = &sleepers.known;
-    let done = stabiliser.run(Work { model, state, detector, assembler, how, v: &free.v, asleep }, solver);
-    done.inspect_err(|_| substeps.saved.restore(state))
-        .map_err(|e| bad_contact(model, collision, state.step + 1, &e))
 }

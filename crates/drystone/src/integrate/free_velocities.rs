@@ -3,20 +3,20 @@
 use drystone_solve::parallel::{self, Shared};
 use glam::{DQuat, DVec3};
 
-use super::StepError;
-use super::check::beyond;
 use crate::body::Motion;
+use crate::check::beyond;
 use crate::field::Placed;
 use crate::gyration::turns_freely;
 use crate::limits;
 use crate::model::Model;
 use crate::motion::{free_rotation, is_ball};
+use crate::report::StepError;
 use crate::state::State;
 use crate::workspace::{FreeMotion, Setup};
 
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that
 /// are not dynamic.
-pub(super) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> Result<(), StepError> {
+pub(crate) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> Result<(), StepError> {
     let (model, n) = (setup.model, setup.model.bodies.len());
     let (h, g) = (setup.settings.h, setup.settings.gravity);
     to.acting.at(setup.fields, model, Placed::of(s));

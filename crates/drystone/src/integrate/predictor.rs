@@ -14,7 +14,7 @@
 //! it closes at, -κ ≤ -h Dᵀ v_free: it does no work either.
 //!
 //! Balls about their centres have no arcs. Bodies on joints are left out: their joints have arcs of their own
-//! (`assemble/rows/curvature.rs`).
+//! (`formulation/rows/curvature.rs`).
 
 use std::collections::HashMap;
 
@@ -74,7 +74,7 @@ fn applies(settings: &Settings) -> bool {
 }
 
 /// Foretells the gaps of contacts of bodies that turn; contacts that only the turns bring about are added.
-pub(super) fn foretell(setup: Setup, state: &mut State, free: &FreeMotion, to: &mut Collision) {
+pub(crate) fn foretell(setup: Setup, state: &mut State, free: &FreeMotion, to: &mut Collision) {
     let Collision { detector, contacts, predictor, .. } = to;
     predictor.arcs.clear();
     predictor.added.clear();

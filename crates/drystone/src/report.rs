@@ -6,9 +6,9 @@ use drystone_solve::certificate::Certificate;
 use drystone_solve::parallel;
 use drystone_solve::solver::{Attempt, Status};
 
-use super::check::JointDrift;
-use super::velocity::Party;
+use crate::check::JointDrift;
 use crate::contact::Contact;
+use crate::contradiction::Party;
 use crate::diagnostics::Figures;
 use crate::model::{BodyId, Model};
 use crate::settings::{Integrator, Settings};
@@ -226,7 +226,7 @@ impl DeepOverlap {
 
 impl StepReport {
     /// That of a step in which nothing has happened yet.
-    pub(super) fn begin(settings: &Settings, step: u64) -> Self {
+    pub(crate) fn begin(settings: &Settings, step: u64) -> Self {
         let integrator = match settings.integrator {
             Integrator::Moreau { theta } => Integrator::Moreau { theta },
             _ => Integrator::Euler,
@@ -262,8 +262,51 @@ impl StepReport {
         }
     }
 
+    /// Two reports as one: sums of work, the worst of what went wrong, the last of what is.
+    pub(crate) fn joined(self, last: Self) -> Self {
+        let mut all = self;
+        all.integrator = last.integrator;
+        all.smooth_bodies = last.smooth_bodies;
+        all.penetration_max = all.penetration_max.max(last.penetration_max);
+        all.penetration_mean = all.penetration_mean.max(last.penetration_mean);
+        all.deep = all.deep.or(last.deep);
+        if badness(last.status) >= badness(all.status) {
+            all.status = last.status;
+        }
+        all.bounce = match (all.bounce, last.bounce) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        for party in last.contradiction {
+            if !all.contradiction.contains(&party) {
+                all.contradiction.push(party);
+            }
+        }
+        all.apart = all.apart.or(last.apart);
+        all.substeps = all.substeps.max(last.substeps);
+        all.unresolved = all.unresolved.or(last.unresolved);
+        all.iterations += last.iterations;
+        all.omega = all.omega.min(last.omega);
+        all.rejected += last.rejected;
+        all.attempts.extend(last.attempts);
+        all.position_rounds += last.position_rounds;
+        // Contacts of earlier parts cannot be pointed at any more.
+        all.worst_contact = None;
+        if !(last.certificate.residual_max < all.certificate.residual_max) {
+            all.certificate = last.certificate;
+            all.worst_contact = last.worst_contact;
+        }
+        all.velocity_problems += last.velocity_problems;
+        all.certificate.has_no_bound();
+        all.left.extend(last.left);
+        for (sum, span) in all.spans.iter_mut().zip(last.spans) {
+            *sum += span;
+        }
+        all
+    }
+
     /// Notes how the contacts overlap.
-    pub(super) fn note_overlaps(&mut self, model: &Model, found: &Collision) {
+    pub(crate) fn note_overlaps(&mut self, model: &Model, found: &Collision) {
         let (contacts, mut parts) = (&found.contacts, Vec::new());
         let predictor = &found.predictor;
         let gap = |c: &Contact| predictor.gap(c);
@@ -278,13 +321,22 @@ impl StepReport {
     }
 }
 
+fn badness(status: Status) -> u8 {
+    match status {
+        Status::Converged => 0,
+        Status::Wedged => 2,
+        Status::Diverged => 3,
+        _ => 1,
+    }
+}
+
 /// How many contacts touch; their largest overlap and the sum of all, m.
 fn overlaps(contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> (usize, f64, f64) {
     let touching = contacts.iter().map(gap).filter(|gap| *gap <= 0.0);
     touching.fold((0, 0.0, 0.0), |(n, max, sum), gap| (n + 1, f64::max(max, -gap), sum - gap))
 }
 
-pub(super) struct Clock {
+pub(crate) struct Clock {
     last: Instant,
     pub spans: [Duration; 7],
 }

@@ -31,8 +31,7 @@ use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::Solution;
 use drystone_solve::{Malformed, Problem};
 
-use super::formulate::{Asks, formulate};
-use super::velocity::rest;
+use crate::formulation::velocity::{Asks, formulate, rest};
 use crate::gyration::Gyration;
 use crate::settings::Settings;
 use crate::state::State;
@@ -140,7 +139,7 @@ impl Work<'_> {
 
 /// Holds every island to the energy it had: see the module. The least share that one took, where that is not
 /// all.
-pub(super) fn limit(
+pub(crate) fn limit(
     setup: Setup,
     state: &State,
     free: &FreeMotion,
@@ -307,7 +306,7 @@ fn largest_share(a: f64, b: f64, c: f64) -> f64 {
 
 /// What a compression leaves for an expansion to give back: Poisson's law for several contacts at once, with
 /// friction, may give more.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     /// By body of the problem: velocities after the compression.
     v: Vec<[f64; 6]>,
     /// The same without what a free rotation does after the kick.

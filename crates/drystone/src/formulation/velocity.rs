@@ -1,9 +1,11 @@
 //! The velocity problem of a step: rows, targets, compliance, cones and the warm start.
 
+use drystone_solve::solver::{Solution, Stop};
 use drystone_solve::{Malformed, Problem, Set};
 
-use crate::formulation::rows::Purpose;
-use crate::formulation::{Assembler, Row};
+use super::rows::Purpose;
+use super::{Assembler, Row};
+use crate::check::whole;
 use crate::gyration::Gyration;
 use crate::law::formulation::Laws;
 use crate::settings::{Settings, Stabilisation};
@@ -19,7 +21,7 @@ const ARCS: f64 = 1e-4;
 
 /// What the velocity problem asks for.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Asks {
+pub(crate) enum Asks {
     /// All that the step asks for.
     All,
     /// The same without what the scheme itself asks for: nothing bounces, joints go along their tangents
@@ -28,13 +30,13 @@ pub(super) enum Asks {
     /// The second problem of a step with Poisson's restitution: see `law/expansion.rs`.
     Expansion,
     /// The same as all, without corrections of positions: what the multipliers would be if nothing were out
-    /// of its place. See `step/loads.rs`.
+    /// of its place. See `loads.rs`.
     Loads,
 }
 
 /// Stiff forces are linearised, and contacts get the rows of their laws: some of both goes into the free
 /// velocities.
-pub(super) fn forces(
+pub(crate) fn forces(
     setup: Setup,
     state: &State,
     free: &mut FreeMotion,
@@ -51,7 +53,7 @@ pub(super) fn forces(
 /// Poses the velocity problem and its warm start. `driven` are the multipliers of the problem without what
 /// the scheme asks for, where they are known: what bounces is expected to have as much more of them as it is
 /// asked to part.
-pub(super) fn formulate(
+pub(crate) fn formulate(
     setup: Setup,
     state: &State,
     v_free: &[[f64; 6]],
@@ -108,7 +110,7 @@ pub(super) fn formulate(
 
 /// Rows that ask for a motion give way a little: the problem always has a solution
 /// ([`drystone_solve::problem::Ask`]).
-pub(super) fn regularise(
+pub(crate) fn regularise(
     settings: &Settings,
     state: &State,
     laws: &Laws,
@@ -173,4 +175,31 @@ pub(super) fn regularise(
     for ask in asks.iter().filter(|ask| bounce(ask.block as usize).is_some()) {
         guess[ask.row as usize] = ask.about;
     }
+}
+
+/// Solves the problem of what is driven alone: nothing bounces, joints go along tangents.
+pub(crate) fn rest(
+    setup: Setup,
+    state: &State,
+    v_free: &[[f64; 6]],
+    collision: &Collision,
+    to: &mut Velocity,
+) -> Result<Solution, Malformed> {
+    formulate(setup, state, v_free, collision, to, Asks::Driven, None)?;
+    solve_posed(setup.settings, to)
+}
+
+/// Solves what is posed from its guess.
+pub(crate) fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solution, Malformed> {
+    let stop = stop(settings);
+    let Velocity { assembler, stiffness, solver, .. } = to;
+    // Without iterations a guess would be the solution.
+    let warm = settings.warm_start && settings.iterations > 0;
+    let guess = warm.then_some(assembler.guess.as_slice());
+    whole(solver.as_mut(), stiffness.posed(assembler), guess, &stop)
+}
+
+/// When to stop.
+pub(crate) fn stop(s: &Settings) -> Stop {
+    Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, ..Stop::default() }
 }

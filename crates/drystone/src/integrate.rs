@@ -1,5 +1,9 @@
 //! Stage 7: positions follow velocities.
 
+pub(crate) mod free_velocities;
+pub(crate) mod moved;
+pub(crate) mod predictor;
+
 use drystone_solve::parallel::{self, Shared};
 use glam::DVec3;
 
@@ -11,7 +15,7 @@ use crate::workspace::{FreeMotion, Setup};
 
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h) of all but the `others`: θ = 1 in the half-implicit scheme, any from ½ to 1 in
 /// Moreau's [RenoufAcary2006, eq. 2].
-pub(super) fn integrate(
+pub(crate) fn integrate(
     setup: Setup,
     s: &mut State,
     motion: &FreeMotion,
@@ -77,7 +81,7 @@ pub(super) fn integrate(
 
 /// The position-based limit [TasoraAnitescu2011, end of §5.2; Muller2006]: without a velocity problem, the
 /// velocities follow from where the corrections put the bodies.
-pub(super) fn take_velocities_from_positions(setup: Setup, state: &mut State, moved: &[[f64; 6]]) {
+pub(crate) fn take_velocities_from_positions(setup: Setup, state: &mut State, moved: &[[f64; 6]]) {
     let h = setup.settings.h;
     for i in setup.model.dynamic().filter(|i| !state.rest.is_asleep(*i)).collect::<Vec<_>>() {
         let d = &moved[i];

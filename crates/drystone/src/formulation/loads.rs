@@ -21,10 +21,9 @@
 //! iterations for each it would be 1 - θ, as from zero.
 
 use drystone_solve::Malformed;
-use drystone_solve::solver::Stop;
 
-use super::check::whole;
-use super::formulate::{Asks, formulate};
+use super::velocity::{Asks, formulate, stop};
+use crate::check::whole;
 use crate::contact::Remembered;
 use crate::settings::Settings;
 use crate::state::State;
@@ -77,15 +76,14 @@ impl Loads {
 }
 
 /// Solves the posed problem of the loads, and poses that of the step, which starts from them.
-pub(super) fn solve(
+pub(crate) fn solve(
     setup: Setup,
     state: &State,
     v_free: &[[f64; 6]],
     collision: &Collision,
     to: &mut Velocity,
 ) -> Result<(), Malformed> {
-    let s = setup.settings;
-    let stop = Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, ..Stop::default() };
+    let stop = stop(setup.settings);
     let Velocity { assembler, stiffness, solver, loads, .. } = to;
     let solution = whole(solver.as_mut(), stiffness.posed(assembler), Some(&assembler.guess), &stop)?;
     (loads.gamma, loads.iterations) = (solution.gamma, solution.iterations);

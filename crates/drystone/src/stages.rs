@@ -14,16 +14,17 @@ use drystone_solve::problem::Bodies;
 use drystone_solve::{Malformed, Problem};
 use glam::DVec3;
 
-use super::formulate::regularise;
-use super::integrate::integrate;
-use super::predict::free_velocities;
-use super::{StepError, stabilise};
 use crate::body::Motion;
 use crate::collide::{Envelope, Velocities};
 use crate::contact::{self, Contact};
 use crate::formulation::Row;
 use crate::formulation::rows::{Purpose, SIZE, TIGHTER, Wanted};
+use crate::formulation::velocity::regularise;
+use crate::integrate::free_velocities::free_velocities;
+use crate::integrate::integrate;
 use crate::motion::rotate;
+use crate::report::StepError;
+use crate::stabilise::stage::correction;
 use crate::workspace::{self, Setup, Workspace};
 use crate::world::World;
 
@@ -84,7 +85,7 @@ impl World {
 
     /// How overlaps are removed, where they are.
     pub fn removal(&self) -> Option<Removal> {
-        let how = stabilise::correction(&self.settings)?;
+        let how = correction(&self.settings)?;
         let (tolerance, accept, reach) = (how.tolerance, how.accept, how.reach);
         Some(Removal { tolerance, accept, reach, rounds: how.rounds, iterations: how.iterations })
     }

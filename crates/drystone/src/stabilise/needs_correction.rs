@@ -21,8 +21,8 @@
 use drystone_solve::solver::Status;
 use glam::DVec3;
 
-use super::resolve::Step;
 use crate::formulation::rows::{Rows, SIZE, TIGHTER};
+use crate::integrate::moved::Moved;
 use crate::joint::{Kind, WORLD_BODY};
 use crate::model::{ColliderSlot, NOBODY};
 use crate::shape::Shape;
@@ -30,7 +30,7 @@ use crate::state::State;
 
 /// Whether a step that ended with `status`, its positions integrated, may need a correction; `tolerance` over
 /// the size of a pair, or joint.
-pub(super) fn may(w: &Step, state: &State, rows: &Rows, status: Status, tolerance: f64) -> bool {
+pub(crate) fn may(w: &Moved, state: &State, rows: &Rows, status: Status, tolerance: f64) -> bool {
     status != Status::Converged
         || w.setup.settings.iterations == 0
         || !(TIGHTER * rows.worst <= tolerance)
@@ -42,7 +42,7 @@ pub(super) fn may(w: &Step, state: &State, rows: &Rows, status: Status, toleranc
 }
 
 /// Whether no contact overlaps by more than is left alone.
-fn contacts_are_calm(w: &Step, tolerance: f64) -> bool {
+fn contacts_are_calm(w: &Moved, tolerance: f64) -> bool {
     let h = w.setup.settings.h;
     w.collision.contacts.iter().all(|c| {
         let [i, j] = c.key.colliders;
@@ -58,7 +58,7 @@ fn is_round(c: &ColliderSlot) -> bool {
 }
 
 /// How far a point of a collider may be off its tangent at the end of the step, m.
-fn arc(w: &Step, c: &ColliderSlot) -> f64 {
+fn arc(w: &Moved, c: &ColliderSlot) -> f64 {
     let i = c.body as usize;
     let v = &w.v[i];
     let turn = w.setup.settings.h * DVec3::new(v[3], v[4], v[5]).length().max(w.saved.omega(i).length());
@@ -67,7 +67,7 @@ fn arc(w: &Step, c: &ColliderSlot) -> f64 {
 
 /// Whether no shape was led away from where its free motion takes it by so much that it may have come to one
 /// that it has no contact with.
-fn shapes_are_calm(w: &Step, state: &State) -> bool {
+fn shapes_are_calm(w: &Moved, state: &State) -> bool {
     let h = w.setup.settings.h;
     // Beyond what gravity does in a step: half of it for each of two.
     let envelope = w.setup.envelope();
@@ -91,7 +91,7 @@ fn shapes_are_calm(w: &Step, state: &State) -> bool {
 }
 
 /// Whether no joint's curvature is another than was foretold.
-fn joints_are_calm(w: &Step, state: &State, tolerance: f64) -> bool {
+fn joints_are_calm(w: &Moved, state: &State, tolerance: f64) -> bool {
     let h = w.setup.settings.h;
     w.setup.model.joints.iter().filter(|j| j.alive).all(|joint| {
         // A bound, and seldom met.

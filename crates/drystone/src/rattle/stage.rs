@@ -1,17 +1,17 @@
 //! Mechanisms that nothing touches: their steps are smooth, and taken by RATTLE.
 
-use super::formulate::{Asks, formulate};
-use super::report::StepReport;
+use super::{Smooth, Taken};
+use crate::formulation::velocity::{Asks, formulate};
 use crate::hooks::Hooks;
-use crate::rattle::{Smooth, Taken};
+use crate::report::StepReport;
 use crate::settings::Integrator;
 use crate::state::{Motion, State};
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
 /// The steps of mechanisms that nothing touches, where the settings ask for them and they can be had: see
-/// `smooth`. If they are not those of the whole world, their joints are left out of what is posed for the
+/// `rattle`. If they are not those of the whole world, their joints are left out of what is posed for the
 /// rest.
-pub(super) fn smooth_step(
+pub(crate) fn smooth_step(
     setup: Setup,
     state: &State,
     free: &FreeMotion,
@@ -33,7 +33,7 @@ pub(super) fn smooth_step(
 }
 
 /// Shows who wants to see it the velocity problem that the half-implicit scheme would have had.
-pub(super) fn show_problem(
+pub(crate) fn show_problem(
     setup: Setup,
     state: &State,
     free: &FreeMotion,
@@ -49,7 +49,7 @@ pub(super) fn show_problem(
 }
 
 /// Takes a smooth step of the whole world.
-pub(super) fn smooth_done(
+pub(crate) fn smooth_done(
     setup: Setup,
     state: &mut State,
     taken: &Taken,
@@ -71,7 +71,7 @@ pub(super) fn smooth_done(
 }
 
 /// Takes smooth steps of some mechanisms, after the other bodies have had theirs.
-pub(super) fn smooth_in_part(
+pub(crate) fn smooth_in_part(
     setup: Setup,
     state: &mut State,
     taken: &Taken,

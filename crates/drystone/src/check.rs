@@ -4,19 +4,20 @@ use drystone_solve::solver::{Solution, Solver, Stop};
 use drystone_solve::{Malformed, Problem, parallel};
 use glam::DVec3;
 
-use super::{Party, StepError};
 use crate::bounds::Leaving;
 use crate::contact::Contact;
+use crate::contradiction::Party;
 use crate::formulation::rows::{Rows, SIZE};
 use crate::joint::{Equations, error_of};
 use crate::limits;
 use crate::model::{BodyId, Model};
+use crate::report::StepError;
 use crate::state::{Motion, State};
 use crate::workspace::{Collision, Setup, Velocity};
 use crate::world::World;
 
 /// The contact with the largest residual, in words.
-pub(super) fn worst_contact(
+pub(crate) fn worst_contact(
     model: &Model,
     contacts: &[Contact],
     from: &mut Velocity,
@@ -38,7 +39,7 @@ pub(super) fn worst_contact(
 }
 
 /// Contacts and joints in words.
-pub(super) fn names(model: &Model, parties: &[Party]) -> String {
+pub(crate) fn names(model: &Model, parties: &[Party]) -> String {
     let name = |p: &Party| {
         let bodies: Vec<String> = p.bodies.iter().map(|b| model.describe(*b)).collect();
         match p.joint {
@@ -51,7 +52,7 @@ pub(super) fn names(model: &Model, parties: &[Party]) -> String {
 }
 
 /// Undoes the step if a body has left the range of numbers, or that of [`crate::limits`].
-pub(super) fn check_positions(
+pub(crate) fn check_positions(
     model: &Model,
     s: &mut State,
     saved: &Motion,
@@ -92,7 +93,7 @@ impl World {
 }
 
 /// What of a body is not within the [`crate::limits`].
-pub(super) fn beyond(step: u64, body: &str, x: DVec3, v: DVec3, omega: DVec3) -> StepError {
+pub(crate) fn beyond(step: u64, body: &str, x: DVec3, v: DVec3, omega: DVec3) -> StepError {
     let told = limits::within("position", x, limits::FARTHEST, "m of the origin")
         .and_then(|()| limits::within("velocity", v, limits::FASTEST, "m/s"))
         .and_then(|()| limits::within("angular velocity", omega, limits::FASTEST, "rad/s"));
@@ -101,7 +102,7 @@ pub(super) fn beyond(step: u64, body: &str, x: DVec3, v: DVec3, omega: DVec3) ->
 
 /// The bodies that were inside the bounds before the step and are not any more; or an error, and the step
 /// undone.
-pub(super) fn check_bounds(
+pub(crate) fn check_bounds(
     setup: Setup,
     state: &mut State,
     saved: &Motion,
@@ -164,7 +165,7 @@ impl JointDrift {
 
 /// The joint that is off by most, if that is worth a word. A few sweeps a step may leave a mechanism further
 /// apart after each of them while every single step looks sound: that ends here.
-pub(super) fn check_joints(
+pub(crate) fn check_joints(
     setup: Setup,
     state: &State,
     rows: &Rows,
@@ -239,7 +240,7 @@ pub(crate) fn check_contacts(model: &Model, contacts: &[Contact], step: u64) -> 
 
 /// A problem that cannot be solved as posed: names the first contact that is to blame (a hook may have
 /// changed it).
-pub(super) fn bad_contact(model: &Model, collision: &Collision, step: u64, error: &Malformed) -> StepError {
+pub(crate) fn bad_contact(model: &Model, collision: &Collision, step: u64, error: &Malformed) -> StepError {
     let finite = |c: &Contact| {
         c.point.is_finite() && c.normal.is_finite() && c.gap.is_finite() && c.mu.is_finite() && c.mu >= 0.0
     };
@@ -257,7 +258,7 @@ pub(super) fn bad_contact(model: &Model, collision: &Collision, step: u64, error
 }
 
 /// The first body whose new velocity is not finite or too large, with a contact of its.
-pub(super) fn check_finite(
+pub(crate) fn check_finite(
     model: &Model,
     contacts: &[Contact],
     velocity: &[[f64; 6]],
