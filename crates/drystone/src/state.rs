@@ -195,6 +195,13 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
+    /// That of a state.
+    pub(crate) fn of(state: &State) -> Self {
+        let mut motion = Self::default();
+        motion.save(state);
+        motion
+    }
+
     pub(crate) fn save(&mut self, state: &State) {
         parallel::copy(&mut self.position, &state.position);
         parallel::copy(&mut self.rotation, &state.rotation);

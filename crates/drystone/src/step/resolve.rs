@@ -19,7 +19,7 @@
 
 use std::collections::HashMap;
 
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 
 use super::attempt;
 use crate::body::Motion;
@@ -28,7 +28,7 @@ use crate::formulation::rows::{Rows, SIZE};
 use crate::hooks::Hooks;
 use crate::integrate::moved::Moved;
 use crate::joint::{Equations, JointState, WORLD_BODY, error_at};
-use crate::model::{ColliderSlot, Model, NOBODY};
+use crate::model::{ColliderSlot, NOBODY};
 use crate::report::{StepError, StepReport};
 use crate::settings::{Settings, Stabilisation};
 use crate::shape::Shape;
@@ -58,7 +58,7 @@ pub(super) fn advance(
         motion: work.substeps.saved.clone(),
         joints: work.velocity.assembler.rows.next.clone(),
         multipliers: state.multipliers.clone(),
-        led: take_led(setup.model, state),
+        ends: state::Motion::of(state),
         time: state.time,
     };
     let mut pending = std::mem::take(&mut work.substeps.pending);
@@ -89,12 +89,10 @@ struct Start {
     motion: state::Motion,
     joints: Vec<JointState>,
     multipliers: Vec<Remembered>,
-    /// Bodies that are led, and where the step takes them.
-    led: Vec<Led>,
+    /// Where the step takes bodies that are led.
+    ends: state::Motion,
     time: f64,
 }
-
-type Led = (usize, DVec3, DQuat, DVec3, DVec3);
 
 /// Those who are pending take the step in two halves from its start, the others being absent.
 fn halves(
@@ -107,10 +105,10 @@ fn halves(
     halvings: u32,
 ) -> Result<StepReport, StepError> {
     let model = setup.model;
-    for i in (0..pending.len()).filter(|i| pending[*i]) {
+    let led = |i: &usize| model.bodies[*i].motion == Motion::Kinematic;
+    for i in (0..pending.len()).filter(|i| pending[*i] || led(i)) {
         start.motion.put_back(state, i);
     }
-    start.led.iter().for_each(|body| start.motion.put_back(state, body.0));
     let rest = (0..pending.len()).map(|i| model.bodies[i].inv_mass > 0.0 && !pending[i]).collect();
     let others = std::mem::replace(&mut work.substeps.absent, rest);
     work.collision.detector.absent.clone_from(&work.substeps.absent);
@@ -141,10 +139,7 @@ fn halves(
     work.collision.detector.absent.clone_from(&work.substeps.absent);
     // Impulses over h again, for who reads them and for the next step's start.
     work.collision.contacts.iter_mut().for_each(|c| c.impulse *= 2.0);
-    for (i, x, q, v, omega) in &start.led {
-        let i = *i;
-        (state.position[i], state.rotation[i], state.velocity[i], state.omega[i]) = (*x, *q, *v, *omega);
-    }
+    model.slots().filter(led).for_each(|i| start.ends.put_back(state, i));
     both
 }
 
@@ -185,12 +180,6 @@ fn meet(setup: Setup, state: &State, work: &mut Workspace, kept: &[Contact], pen
         }
     }
     Met { deep: some, over }
-}
-
-/// Bodies that are led, where they are now.
-fn take_led(model: &Model, s: &State) -> Vec<Led> {
-    let led = model.slots().filter(|i| model.bodies[*i].motion == Motion::Kinematic);
-    led.map(|i| (i, s.position[i], s.rotation[i], s.velocity[i], s.omega[i])).collect()
 }
 
 /// Whether the scheme is not one that the papers give as it is.
@@ -273,9 +262,8 @@ fn meet_on_the_way(
     thrown: &[bool],
 ) -> Vec<Contact> {
     let (model, h, envelope) = (setup.model, setup.settings.h, setup.envelope());
-    let (mut here, mut met) = (state::Motion::default(), Vec::new());
+    let (here, mut met) = (state::Motion::of(state), Vec::new());
     let others: Vec<bool> = thrown.iter().map(|thrown| !thrown).collect();
-    here.save(state);
     saved.restore(state);
     collision.detector.find_pairs(model, state, &free.v, h, envelope);
     collision.detector.find(model, state, &free.v, h, envelope, &others, &mut met);
