@@ -29,7 +29,7 @@ static CAME: AtomicBool = AtomicBool::new(false);
 static PLAN: Mutex<Plan> = Mutex::new(Plan::Begin);
 static PLANNED: Condvar = Condvar::new();
 /// How long a command that has just begun may take until it has a plan: it is loading its scene.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LOADING_TIME: Duration = Duration::from_secs(3);
 
 /// Whether Ctrl-C was pressed.
 #[derive(Clone, Copy)]
@@ -77,7 +77,7 @@ fn plan() -> MutexGuard<'static, Plan> {
 /// Does what is planned, or was not in time.
 fn obey() {
     let begins = |plan: &mut Plan| matches!(plan, Plan::Begin);
-    let waited = PLANNED.wait_timeout_while(plan(), PATIENCE, begins);
+    let waited = PLANNED.wait_timeout_while(plan(), LOADING_TIME, begins);
     let mut plan = waited.unwrap_or_else(PoisonError::into_inner).0;
     match std::mem::replace(&mut *plan, Plan::Watched) {
         Plan::Watched => {}

@@ -119,7 +119,7 @@ fn noise(x: &[f64]) -> f64 {
 }
 
 /// Deeper formulas are refused before the stack is in danger.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 impl Expression {
     /// Reads a formula.
@@ -294,8 +294,8 @@ impl Reader<'_> {
 
     fn sign(&mut self) -> Result<Expression, Wrong> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.wrong(format!("the formula is nested deeper than {DEEPEST}")));
+        if self.depth > MAX_DEPTH {
+            return Err(self.wrong(format!("the formula is nested deeper than {MAX_DEPTH}")));
         }
         let read = if self.take("-") {
             Expression::Unary(Unary::Minus, self.sign()?.into())

@@ -106,12 +106,12 @@ pub enum FileKind {
 }
 
 /// Files larger than this are no scenes that anybody writes, bytes.
-const LARGE: u64 = 1 << 26;
+const MAX_FILE: u64 = 1 << 26;
 
 /// Whether a file is a scene file or a flat state: JSON whose keys at the top are those of one, or TOML; None
 /// for anything else and for what cannot be read.
 pub fn kind_of(path: &Path) -> Option<FileKind> {
-    if std::fs::metadata(path).ok()?.len() > LARGE {
+    if std::fs::metadata(path).ok()?.len() > MAX_FILE {
         return None;
     }
     let source = Source::open(path).ok()?;

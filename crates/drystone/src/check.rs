@@ -123,12 +123,12 @@ pub(crate) fn check_bounds(
 
 /// A joint that is off by more than this times its length no longer holds anything, and by more than that it
 /// never will again.
-const APART: f64 = 0.1;
-const LOST: f64 = 100.0;
+const DRIFT_WARNING: f64 = 0.1;
+const DRIFT_ERROR: f64 = 100.0;
 
 /// A joint whose bodies turn by more than this in a step, rad, is off because the step is too long: nobody's
 /// iterations would hold it.
-const TURNS: f64 = 0.3;
+const MAX_JOINT_TURN: f64 = 0.3;
 
 /// A joint that no longer holds its bodies.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,14 +147,14 @@ impl JointDrift {
     /// What to do about it, in words.
     pub fn advice(&self) -> String {
         const HOLD: &str = "too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them)";
-        if self.turn <= TURNS {
+        if self.turn <= MAX_JOINT_TURN {
             return format!("{HOLD}; or a step that is too long");
         }
         let turns = format!("its bodies turn by {:.2} rad in a step of {:e} s", self.turn, self.h);
         if self.turn <= std::f64::consts::PI {
             return format!(
                 "{turns}, which no joint follows: take a step below {:.1e} s",
-                self.h * TURNS / self.turn
+                self.h * MAX_JOINT_TURN / self.turn
             );
         }
         format!(
@@ -173,7 +173,7 @@ pub(crate) fn check_joints(
 ) -> Result<Option<JointDrift>, StepError> {
     let (model, h) = (setup.model, setup.settings.h);
     // Commands of motors that are not reached, and limits that are overrun, are among these errors.
-    if SIZE * rows.worst <= APART {
+    if SIZE * rows.worst <= DRIFT_WARNING {
         return Ok(None);
     }
     let off = model.joint_slots().map(|j| (j, error_of(model, state, j, &mut Equations::default()).position));
@@ -182,13 +182,13 @@ pub(crate) fn check_joints(
         return Ok(None);
     };
     let worst = off / length(j);
-    if worst <= APART {
+    if worst <= DRIFT_WARNING {
         return Ok(None);
     }
     let joint = Party::of_joint(model, j as u32);
     let spins = joint.bodies.iter().map(|b| state.omega[*b as usize].length());
     let apart = JointDrift { turn: h * spins.fold(0.0, f64::max), joint, off, h };
-    if worst <= LOST {
+    if worst <= DRIFT_ERROR {
         return Ok(Some(apart));
     }
     let bodies: Vec<String> = apart.joint.bodies.iter().map(|b| model.describe(*b)).collect();

@@ -229,12 +229,12 @@ pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u
     let count = contacts.len();
     // Contacts of two colliders stay together.
     let cut = |t: usize| {
-        let start = (t * RUN).min(count);
+        let start = (t * CONTACTS_PER_TASK).min(count);
         let (before, after) = contacts.split_at(start);
         let pair = before.last().map(|c| c.key.colliders);
         start + after.iter().take_while(|c| Some(c.key.colliders) == pair).count()
     };
-    let cuts: Vec<usize> = (0..=count.div_ceil(RUN)).map(cut).collect();
+    let cuts: Vec<usize> = (0..=count.div_ceil(CONTACTS_PER_TASK)).map(cut).collect();
     let to = Shared(contacts.as_mut_ptr());
     parallel::for_each(cuts.len() - 1, |t| {
         // SAFETY: cuts only go up and end with the last contact: no two runs share one.
@@ -262,7 +262,7 @@ pub(crate) fn keep(contacts: &[Contact], kept: &mut Vec<Remembered>) {
 }
 
 /// Contacts that one thread looks at in a row.
-const RUN: usize = 2048;
+const CONTACTS_PER_TASK: usize = 2048;
 
 fn remember_each(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u32; 2]) -> Place) {
     let mut at = 0;

@@ -33,16 +33,16 @@ impl Party {
 }
 
 /// Parties that are named.
-const NAMED: usize = 4;
+const MAX_PARTIES: usize = 4;
 /// A row that misses more than this share of the speed that it asks for was contradicted: by others that ask,
 /// or by what rests between walls. What a load does to it within a step is less by far.
-const MISSED: f64 = 0.5;
+const CONTRADICTED_SHARE: f64 = 0.5;
 /// A contact that misses more than this share has nowhere to go, and shorter steps do not help: one of a wall
 /// that pushes a light body with a heavy one behind it does its part in every one of them.
-const STUCK: f64 = 0.9;
+const BLOCKED_SHARE: f64 = 0.9;
 /// One that misses more than this many times what it asks for was pushed back where rest was possible: by a
 /// hit, which shorter steps do share out. (Two that ask for opposite motions miss the sum of both.)
-const PUSHED: f64 = 2.0;
+const PUSHED_BACK_SHARE: f64 = 2.0;
 
 /// Parties of the solved problem that missed what they asked for, those that press hardest first. What the
 /// scheme itself asks for contradicts nobody: arcs, and bounces that are `held` to the energy that there is.
@@ -63,10 +63,10 @@ pub(crate) fn parties(
         (None, None) => false,
     };
     let mut parties = Vec::new();
-    let blocks = missed(setup, from, solution, [MISSED, f64::INFINITY]);
+    let blocks = missed(setup, from, solution, [CONTRADICTED_SHARE, f64::INFINITY]);
     for block in blocks.into_iter().filter(|block| !own(*block)) {
         let party = Party::of_block(setup.model, &collision.contacts, assembler, block);
-        parties.extend(party.filter(|party| parties.len() < NAMED && !parties.contains(party)));
+        parties.extend(party.filter(|party| parties.len() < MAX_PARTIES && !parties.contains(party)));
     }
     parties
 }
@@ -78,7 +78,7 @@ pub(crate) fn stuck_pairs(
     from: &Velocity,
     solution: &Solution,
 ) -> Vec<[u32; 2]> {
-    let blocks = missed(setup, from, solution, [STUCK, PUSHED]).into_iter();
+    let blocks = missed(setup, from, solution, [BLOCKED_SHARE, PUSHED_BACK_SHARE]).into_iter();
     let contacts = blocks.filter_map(|block| from.assembler.contact_of(block));
     let mut pairs: Vec<[u32; 2]> = contacts.map(|i| collision.contacts[i].bodies).collect();
     pairs.sort_unstable();

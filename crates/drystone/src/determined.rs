@@ -30,9 +30,9 @@ use crate::world::World;
 /// Compliance of the problem of the smallest multipliers, over the mean diagonal of N.
 const SOFT: f64 = 1e-6;
 /// Velocities below this share of the largest free one are zero.
-const STILL: f64 = 1e-6;
+const MAX_SPEED: f64 = 1e-6;
 /// Islands with more directions than this are not looked at: the work grows with the cube.
-const MOST: usize = 900;
+const MAX_DIRECTIONS: usize = 900;
 
 /// The forces of the contacts, by contact.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,7 +119,7 @@ fn determined(
     let mut v = Vec::new();
     p.velocities(gamma, &mut v);
     let speed = p.v_free.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));
-    let still = STILL * speed.max(1e-9);
+    let still = MAX_SPEED * speed.max(1e-9);
     let mut islands = Islands::default();
     islands.find(p);
     let (mut all, mut normal) = (vec![Some(true); problem.blocks()], vec![Some(true); problem.blocks()]);
@@ -133,7 +133,7 @@ fn determined(
             directions.extend(face(problem, block, &u, small, still).into_iter().map(|(n, d)| (block, n, d)));
         }
         let blocks = || islands.blocks(k).iter().map(|b| *b as usize);
-        if directions.len() > MOST {
+        if directions.len() > MAX_DIRECTIONS {
             blocks().for_each(|b| (all[b], normal[b]) = (None, None));
             continue;
         }

@@ -38,7 +38,7 @@ use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
 /// What rounding and the tolerance may add to an energy, as a share of it.
-const SLACK: f64 = 1e-6;
+const ENERGY_TOLERANCE: f64 = 1e-6;
 
 /// Energies by island, J, each twice what it is.
 #[derive(Default)]
@@ -53,7 +53,7 @@ struct Energies {
 
 /// Where things bounce off what is driven, its impulses, and with them the energy that a row gives, are up to
 /// 1 + e times those without a bounce.
-const BOUNCE: f64 = 2.0;
+const REBOUND_FACTOR: f64 = 2.0;
 
 impl Energies {
     /// `v`, `free_v`: the new and the free velocities, without what a free rotation does after the kick.
@@ -90,7 +90,7 @@ impl Energies {
 
     /// Whether island `k` has more than it had and `more`.
     fn grows(&self, k: usize, more: f64) -> bool {
-        self.now[k] > self.had[k] + more + SLACK * self.now[k]
+        self.now[k] > self.had[k] + more + ENERGY_TOLERANCE * self.now[k]
     }
 }
 
@@ -236,10 +236,10 @@ fn blend(
     for &k in over {
         let [square, linear, first] = products(p, islands.bodies(k), v, &v0);
         let [give, take] = work.of(k, &driven.gamma, &posed);
-        let drives = BOUNCE * give + take;
+        let drives = REBOUND_FACTOR * give + take;
         // The largest share with E(s) ≤ `may` + s `more`.
         let share = |may: f64, more: f64| {
-            let may = (may + drives + SLACK * all.now[k]).max(first);
+            let may = (may + drives + ENERGY_TOLERANCE * all.now[k]).max(first);
             largest_share(square, linear - 0.5 * more, first - may)
         };
         let s = match all.bounces[k] {
@@ -371,7 +371,7 @@ impl Budget {
         for k in 0..self.islands.len() {
             let bodies = self.islands.bodies(k);
             let [square, linear, first] = products(p, bodies, &now, &self.kicked);
-            if square + 2.0 * linear + first > (1.0 + SLACK) * self.had[k] {
+            if square + 2.0 * linear + first > (1.0 + ENERGY_TOLERANCE) * self.had[k] {
                 let s = largest_share(square, linear, first - self.had[k]);
                 least = least.min(s);
                 self.islands.bodies(k).iter().for_each(|b| shares[*b as usize] = s);

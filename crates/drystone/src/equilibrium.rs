@@ -15,11 +15,11 @@ use crate::world::{World, WorldError};
 
 /// Acceleration at which the forces count as balanced, over that of gravity (or over the first one, without
 /// gravity).
-const BALANCED: f64 = 1e-9;
+const RESIDUAL_FORCE: f64 = 1e-9;
 /// Steps after which the search is given up.
-const MOST: usize = 50_000;
+const MAX_STEPS: usize = 50_000;
 /// Steps of one rise of the energy after which nothing seems to hold the bodies.
-const RISE: usize = 2_000;
+const MAX_RISING_STEPS: usize = 2_000;
 
 /// How a state of rest was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +83,7 @@ impl World {
         let mut scale = self.settings.gravity.length();
         let (mut last, mut since) = (0.0, 0);
         self.stop();
-        for steps in 1..=MOST {
+        for steps in 1..=MAX_STEPS {
             self.state.force.copy_from_slice(force);
             self.state.torque.copy_from_slice(torque);
             // Commands are those of the end of the step: now.
@@ -102,7 +102,7 @@ impl World {
                 if scale == 0.0 {
                     scale = acceleration;
                 }
-                if acceleration <= BALANCED * scale {
+                if acceleration <= RESIDUAL_FORCE * scale {
                     return Ok(Settled { steps, acceleration });
                 }
             }
@@ -118,11 +118,11 @@ impl World {
             if since % 10 == 0 {
                 self.settings.h = (1.5 * self.settings.h).min(10.0 * h);
             }
-            if since == RISE {
+            if since == MAX_RISING_STEPS {
                 return Err(refuse(format!("{} keeps moving, and nothing stops it", self.fastest())));
             }
         }
-        Err(refuse(format!("after {MOST} steps {} still moves", self.fastest())))
+        Err(refuse(format!("after {MAX_STEPS} steps {} still moves", self.fastest())))
     }
 
     /// The body that moves most, in words.

@@ -44,10 +44,10 @@ pub struct Assembler {
 }
 
 /// Contacts, or bodies, that one thread works on at a time.
-const PIECE: usize = 2048;
+const ROWS_PER_TASK: usize = 2048;
 /// How many contacts ahead, in the order of the problem, their impulses are asked for: in memory they lie
 /// elsewhere.
-const AHEAD: usize = 8;
+const PREFETCH_CONTACTS: usize = 8;
 
 impl Default for Assembler {
     fn default() -> Self {
@@ -133,7 +133,7 @@ impl Assembler {
     /// Velocities in the order of the bodies, put by slot.
     pub(crate) fn by_slot(&mut self, order: &Order, sorted: &Velocities, to: &mut Vec<[f64; 6]>) {
         to.resize(sorted.len(), [0.0; 6]);
-        parallel::map_chunks(to, PIECE, &mut self.nothing, |first, run| {
+        parallel::map_chunks(to, ROWS_PER_TASK, &mut self.nothing, |first, run| {
             (first as u32..).zip(run).for_each(|(slot, v)| *v = sorted[order.rank(slot) as usize]);
         });
     }
@@ -289,7 +289,7 @@ impl Assembler {
         memory::reserve(&mut self.guess, self.problem.rows());
         let (order, to) = (&self.order, Shared(self.guess.as_mut_ptr()));
         parallel::for_each_small(order.len(), |k| {
-            if let Some(i) = order.get(k + AHEAD) {
+            if let Some(i) = order.get(k + PREFETCH_CONTACTS) {
                 memory::prefetch_item(&contacts[*i as usize].impulse);
             }
             let impulse = contacts[order[k] as usize].impulse.to_array();
@@ -312,7 +312,7 @@ impl Assembler {
         let points = &self.bodies().points;
         let (to, n) = (Shared(contacts.as_mut_ptr()), contacts.len());
         parallel::for_each_small(self.order.len(), |k| {
-            if let Some(i) = self.order.get(k + AHEAD).map(|i| *i as usize).filter(|i| *i < n) {
+            if let Some(i) = self.order.get(k + PREFETCH_CONTACTS).map(|i| *i as usize).filter(|i| *i < n) {
                 // SAFETY: there is such a contact, of which the place alone is asked.
                 memory::prefetch_item(unsafe { &raw const (*to.at(i)).impulse });
             }

@@ -92,10 +92,10 @@ pub struct GrainMotion {
 
 /// Share of the smaller body that a step may make two bodies overlap by: where they do by more, it is taken
 /// in substeps.
-pub const RESOLVED: f64 = crate::step::OVERLAP;
+pub const RESOLVED: f64 = crate::step::RESOLVED_OVERLAP;
 
 /// Turns of bodies that are led, rad in a step, beyond which their contacts are bent.
-pub const TURN: f64 = crate::integrate::predictor::TURN;
+pub const TURN: f64 = crate::integrate::predictor::MIN_TURN;
 
 /// Kinds of surfaces that are told apart, at most.
 const MOST_SURFACES: usize = 256;

@@ -18,11 +18,11 @@ use crate::model::{ColliderSlot, Model};
 /// Bodies in a region, about: their velocities take 64 bytes each.
 const REGION: usize = 2048;
 /// Fewer bodies stay in the order of their slots.
-const FEW: usize = 2 * REGION;
+const MIN_BODIES: usize = 2 * REGION;
 /// Steps after which the order is renewed.
-const RENEWED: u64 = 64;
+const RENEWAL_INTERVAL: u64 = 64;
 /// The largest coordinate along the curve: one body far away leaves enough steps for the rest.
-const MOST: u64 = (1 << 21) - 1;
+const MAX_COORDINATE: u64 = (1 << 21) - 1;
 
 /// The place of every body along the curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,14 +46,14 @@ impl Order {
     /// Brings the order up to date at the start of a step. True if bodies have changed places, so that what
     /// was sorted is not any more.
     pub(crate) fn renew(&mut self, model: &Model, position: &[DVec3]) -> bool {
-        if model.facts().dynamic < FEW {
+        if model.facts().dynamic < MIN_BODIES {
             let was = !self.rank.is_empty();
             *self = Self::default();
             return was;
         }
         let known = self.rank.len();
         self.age += 1;
-        if known > 0 && self.age < RENEWED {
+        if known > 0 && self.age < RENEWAL_INTERVAL {
             // Newcomers come last until then.
             self.rank.extend(known as u32..model.bodies.len() as u32);
             if known < self.rank.len() {
@@ -225,9 +225,9 @@ fn curve(numbers: impl Iterator<Item = usize> + Clone, position: &[DVec3]) -> Ve
         min = min.min(position[i]);
         max = max.max(position[i]);
     }
-    let scale = (MOST as f64 / (max - min).max_element()).min(f64::MAX);
+    let scale = (MAX_COORDINATE as f64 / (max - min).max_element()).min(f64::MAX);
     let key = |x: DVec3| {
-        let [x, y, z] = ((x - min) * scale).to_array().map(|x| spread((x as u64).min(MOST)));
+        let [x, y, z] = ((x - min) * scale).to_array().map(|x| spread((x as u64).min(MAX_COORDINATE)));
         x | y << 1 | z << 2
     };
     numbers.map(|i| (key(position[i]), i as u32)).collect()
@@ -358,7 +358,7 @@ mod tests {
         assert_ne!(order.stamp(), stamp);
         assert_eq!(order.rank[..4097], rank);
         assert_eq!(order.rank(4097), 4097);
-        for _ in 3..RENEWED {
+        for _ in 3..RENEWAL_INTERVAL {
             assert!(!order.renew(world.model(), &places));
         }
         assert!(order.renew(world.model(), &places));

@@ -39,7 +39,7 @@ use crate::state::State;
 use region::Region;
 
 /// Contacts that one thread looks at in a row.
-const PIECE: usize = 4096;
+const CONTACTS_PER_TASK: usize = 4096;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -82,13 +82,13 @@ const REST: &Velocities = &[];
 /// How far ahead contacts are looked for, over the largest error of an island: overlaps add up along a stack,
 /// whose far end moves by more than any one of them; joints have levers, and a correction that is cut short
 /// leaves them open.
-const AHEAD: f64 = 4.0;
-const LEVERS: f64 = 16.0;
+const LOOKAHEAD: f64 = 4.0;
+const JOINT_LOOKAHEAD: f64 = 16.0;
 
 /// Rings of neighbours that move with what is to be corrected, in the first problem, and by how much more in
 /// the next ones.
 const RINGS: u8 = 2;
-const MORE_RINGS: u8 = 4;
+const RING_GROWTH: u8 = 4;
 
 /// Buffers of the position problem. Its arrays over contacts are the velocity problem's, which is done with
 /// by then.
@@ -254,7 +254,7 @@ impl Stabiliser {
             if !open {
                 break;
             }
-            rings = rings.saturating_mul(MORE_RINGS);
+            rings = rings.saturating_mul(RING_GROWTH);
         }
         work.assembler.rows.elsewhere = elsewhere;
         Ok(rounds)
@@ -304,12 +304,12 @@ impl Stabiliser {
                 deepest[root] = deepest[root].max((-c.gap()).min(share * c.size()));
             }
         }
-        let mut levers = vec![AHEAD; deepest.len()];
+        let mut levers = vec![LOOKAHEAD; deepest.len()];
         for j in model.joint_slots() {
             for b in model.joints[j].bodies.into_iter().filter(|b| moves(*b)) {
                 let root = self.groups.root(b) as usize;
                 let error = work.assembler.rows.error(j) * SIZE * model.joints[j].length;
-                (deepest[root], levers[root]) = (deepest[root].max(error), LEVERS);
+                (deepest[root], levers[root]) = (deepest[root].max(error), JOINT_LOOKAHEAD);
             }
         }
         self.more.clear();

@@ -29,7 +29,7 @@ use crate::workspace::{self, Setup, Workspace};
 use crate::world::World;
 
 /// Drift across a contact that is no more than rounding, m/s.
-const DUST: f64 = 1e-12;
+const ROUNDING: f64 = 1e-12;
 
 /// What is corrected is at rest.
 const REST: &Velocities = &[];
@@ -280,7 +280,7 @@ impl World {
 fn without_dust(p: &mut Bodies) {
     let [x, y, z] = &mut p.points.drift;
     for i in 0..x.len() {
-        if [x[i], y[i], z[i]].iter().all(|d| d.abs() <= DUST) {
+        if [x[i], y[i], z[i]].iter().all(|d| d.abs() <= ROUNDING) {
             (x[i], y[i], z[i]) = (0.0, 0.0, 0.0);
         }
     }

@@ -20,10 +20,10 @@ use crate::report::{Clock, Stage, StepError, StepReport};
 use crate::state::State;
 use crate::workspace::{Setup, Workspace};
 use crate::world::World;
-pub(crate) use resolve::OVERLAP;
+pub(crate) use resolve::RESOLVED_OVERLAP;
 
 /// Fewer bodies are not worth calling all threads for.
-const FEW: usize = 4096;
+const MIN_PARALLEL_BODIES: usize = 4096;
 
 /// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
 pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
@@ -33,7 +33,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
     }
     let World { model, settings, fields, stiff, state, work, hooks, .. } = w;
     let setup = Setup { model, settings, fields, stiff };
-    if model.facts().dynamic < FEW {
+    if model.facts().dynamic < MIN_PARALLEL_BODIES {
         take(setup, state, work, hooks)
     } else {
         parallel::with_team(|| take(setup, state, work, hooks))

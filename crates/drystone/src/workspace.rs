@@ -26,7 +26,7 @@ use crate::stiff::{StiffForce, Stiffness};
 
 /// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the
 /// pair.
-const NEAR: f64 = 0.002;
+const ENVELOPE_SHARE: f64 = 0.002;
 
 /// What a step reads and does not change.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ impl Setup<'_> {
 pub(crate) fn envelope(s: &Settings) -> Envelope<'static> {
     match s.envelope {
         Some(distance) => distance.into(),
-        None => Envelope { base: s.gravity.length() * s.h * s.h, share: NEAR, more: &[] },
+        None => Envelope { base: s.gravity.length() * s.h * s.h, share: ENVELOPE_SHARE, more: &[] },
     }
 }
 

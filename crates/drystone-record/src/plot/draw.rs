@@ -229,8 +229,8 @@ fn steps(run: &[(f64, f64)]) -> Vec<(f64, f64)> {
 /// A long line with the first, lowest, highest and last point of each half pixel column only: it looks the
 /// same and keeps files small. Lines that turn back in x are left as they are.
 fn thinned(line: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const ENOUGH: usize = 4000;
-    if line.len() <= ENOUGH || line.windows(2).any(|w| w[1].0 < w[0].0) {
+    const MAX_POINTS: usize = 4000;
+    if line.len() <= MAX_POINTS || line.windows(2).any(|w| w[1].0 < w[0].0) {
         return line;
     }
     let column = |p: &(f64, f64)| (p.0 * 2.0).floor();

@@ -13,7 +13,7 @@ const MOTIONS: [(&str, Motion); 3] =
     [("dynamic", Motion::Dynamic), ("kinematic", Motion::Kinematic), ("static", Motion::Static)];
 
 /// Stands for a shape that is lost: no body has a ball without size.
-const LOST: Shape = Shape::Sphere { radius: 0.0 };
+const MISSING_SHAPE: Shape = Shape::Sphere { radius: 0.0 };
 
 fn is_lost(shape: &Shape) -> bool {
     matches!(shape, Shape::Sphere { radius: 0.0 })
@@ -164,7 +164,7 @@ impl Catalogue {
     /// Adds what a segment tells, whose shapes and materials are numbered from these on. What is lost before
     /// them keeps its numbers, and colliders of lost shapes are left out.
     pub(super) fn take(&mut self, mut news: Self, first_shape: usize, first_material: usize) {
-        self.shapes.resize(first_shape.max(self.shapes.len()), LOST);
+        self.shapes.resize(first_shape.max(self.shapes.len()), MISSING_SHAPE);
         self.materials.resize(first_material.max(self.materials.len()), String::new());
         let colliders = std::mem::take(&mut news.colliders);
         self.extend(news);

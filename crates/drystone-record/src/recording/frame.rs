@@ -6,7 +6,7 @@ use glam::{DQuat, DVec3};
 use rayon::prelude::*;
 
 /// Rows that are worth a thread.
-const MANY: usize = 8192;
+const MIN_PARALLEL_ROWS: usize = 8192;
 
 /// The number of a body or joint in a recording, of its slot and generation: no two that ever exist in a run
 /// have the same. As long as no slot was given away before, it is the slot.
@@ -278,7 +278,7 @@ impl Frame {
 
 /// Something of each, in their order; by all threads where there are many.
 fn each<S: Sync, T: Send>(of: &[S], make: impl Fn(&S) -> T + Sync) -> Vec<T> {
-    of.par_iter().with_min_len(MANY).map(&make).collect()
+    of.par_iter().with_min_len(MIN_PARALLEL_ROWS).map(&make).collect()
 }
 
 fn wxyz(q: DQuat) -> [f64; 4] {

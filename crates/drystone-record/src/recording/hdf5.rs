@@ -9,7 +9,7 @@ use super::RecordError;
 use super::store::{Joined, Part, Source, Store, Table, Values};
 
 /// Tables of more numbers are compressed, in chunks of about so many.
-const CHUNK: usize = 1 << 15;
+const CHUNK_NUMBERS: usize = 1 << 15;
 
 /// Writes and reads HDF5.
 pub(super) struct Hdf5 {
@@ -70,9 +70,9 @@ fn numbers<T: H5Type>(
 ) -> rust_hdf5::Result<()> {
     let dims = shape(x.len() / columns, columns);
     let mut builder = group.new_dataset::<T>().shape(&dims);
-    if compress && x.len() > CHUNK {
+    if compress && x.len() > CHUNK_NUMBERS {
         let mut chunk = dims.clone();
-        chunk[0] = CHUNK / columns;
+        chunk[0] = CHUNK_NUMBERS / columns;
         builder = builder.chunk(&chunk).shuffle_deflate(1);
     }
     let set = builder.create(name)?;

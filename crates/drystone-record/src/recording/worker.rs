@@ -18,7 +18,7 @@ use super::store::Store;
 use super::survey::{SUMMED, segment_name};
 
 /// Segments are closed when they are about this large in memory, bytes.
-const LARGE: usize = 128 << 20;
+const SEGMENT_BYTES: usize = 128 << 20;
 /// And when they are this old, at least and at most: a share of the run's age in between, so that their
 /// number stays small.
 const OLD: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
@@ -166,7 +166,7 @@ impl Worker {
                 }
             }
             let old = (self.begun.elapsed() / SHARE).clamp(OLD.0, OLD.1);
-            if self.segment.bytes() > LARGE || self.opened.elapsed() > old {
+            if self.segment.bytes() > SEGMENT_BYTES || self.opened.elapsed() > old {
                 self.close(to)?;
             }
         }

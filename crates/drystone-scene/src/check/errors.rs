@@ -7,7 +7,7 @@ use crate::text::{Entry, Node, Source, Value};
 use crate::{Scene, SceneError, file};
 
 /// After so many errors the rest is hardly worth reading.
-const MOST: usize = 50;
+const MAX_ERRORS: usize = 50;
 
 /// The scene of a tree with all that it includes, or everything that is wrong with it; `missing` is what is
 /// wrong with the includes: what only follows from them is not told.
@@ -36,7 +36,7 @@ fn whole_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec<SceneError
     let mut errors: Vec<SceneError> = Vec::new();
     let mut rest = root.clone();
     let mut taken: Vec<Taken> = Vec::new();
-    while taken.len() < 2 * MOST {
+    while taken.len() < 2 * MAX_ERRORS {
         let error = match file::scene_of(source, &rest, &Vec::new()) {
             Ok(scene) if errors.is_empty() => return Ok(scene),
             Ok(_) => return Err(errors),
@@ -47,7 +47,7 @@ fn whole_or_errors(source: &Source, root: &Node) -> Result<Scene, Vec<SceneError
         let place = (error.file.clone(), error.place);
         // What took the place of something may be wrong in the same way: then nothing does.
         let known = errors.contains(&error);
-        if errors.len() >= MOST || known && taken.iter().filter(|t| t.place == place).count() != 1 {
+        if errors.len() >= MAX_ERRORS || known && taken.iter().filter(|t| t.place == place).count() != 1 {
             return Err(errors);
         }
         let field = error.field.clone().unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::SceneError;
 use crate::text::{At, Entry, Fault, Node, Source, Value};
 
 /// Files that include files, at most.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// After so many errors the rest is hardly worth reading.
 const MOST_WRONG: usize = 50;
 
@@ -37,8 +37,8 @@ fn within<'t>(
     entries.retain(|e| e.key != "include");
     // The last is nearest to the file's own: it wins over those before.
     for (path, fault) in paths.into_iter().rev() {
-        if depth == DEEPEST {
-            let message = format!("files include each other {DEEPEST} deep: is it a circle?");
+        if depth == MAX_DEPTH {
+            let message = format!("files include each other {MAX_DEPTH} deep: is it a circle?");
             wrong.push(source.error(Fault { message, ..fault }));
             break;
         }

@@ -27,7 +27,7 @@ pub(crate) struct Grain {
 const MOST_SWEEPS: usize = 4000;
 
 /// From so many bodies on they are sorted, and pushed by `FURTHER` times what is lacking.
-const MANY: usize = 4096;
+const MIN_SORTED: usize = 4096;
 const FURTHER: f64 = 1.8;
 /// Sweeps that pairs are then kept for at least: in the first ones all bodies move far, and what is missed
 /// comes next.
@@ -50,7 +50,7 @@ pub(crate) fn strew(shapes: Vec<Shape>, size: DVec3, random: &mut Random) -> Res
     for (grain, reach) in grains.iter_mut().zip(&pile.reach) {
         grain.pose.position = random.in_box(pile.floor + *reach, pile.lid - *reach);
     }
-    if grains.len() >= MANY {
+    if grains.len() >= MIN_SORTED {
         pile.sort(&mut grains);
     }
     for _ in 0..10 {
@@ -315,11 +315,12 @@ mod tests {
     /// arrangement.
     #[test]
     fn many_are_strewn_without_overlap() {
-        let shapes =
-            || (0..MANY).map(|k| Shape::Sphere { radius: if k % 3 == 0 { 0.3 } else { 0.5 } }).collect();
+        let shapes = || {
+            (0..MIN_SORTED).map(|k| Shape::Sphere { radius: if k % 3 == 0 { 0.3 } else { 0.5 } }).collect()
+        };
         let grains = strew(shapes(), DVec3::new(20.0, 20.0, 9.0), &mut Random::new(3)).unwrap();
         let small = grains.iter().filter(|g| matches!(g.shape, Shape::Sphere { radius: 0.3 })).count();
-        assert_eq!((grains.len(), small), (MANY, MANY.div_ceil(3)));
+        assert_eq!((grains.len(), small), (MIN_SORTED, MIN_SORTED.div_ceil(3)));
         for (i, a) in grains.iter().enumerate() {
             let reach = DVec3::splat(a.shape.inner_radius());
             let half = DVec3::new(10.0, 10.0, 0.0);

@@ -50,7 +50,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 /// Between the tips of the forks and the pallet at the start, m.
-const AHEAD: f64 = 0.4;
+const START_DISTANCE: f64 = 0.4;
 /// Between the pallet and the forks' backs when it is picked up, m.
 const SPARE: f64 = 0.02;
 /// Trucks stand this far apart, m.
@@ -66,7 +66,7 @@ const LEAN: f64 = 4.0 * std::f64::consts::PI / 180.0;
 /// Runs of the carry: (start, end, way) of the driven wheel, s and m.
 fn runs(kind: Kind) -> [(f64, f64, f64); 4] {
     let sizes = kind.sizes();
-    let to_pallet = sizes.fork + AHEAD - SPARE;
+    let to_pallet = sizes.fork + START_DISTANCE - SPARE;
     let bend = TURN * sizes.wheelbase / STEER.sin();
     [(0.4, 3.4, to_pallet), (7.0, 11.0, -bend), (12.0, 14.4, STRAIGHT), (16.6, 18.8, -STRAIGHT)]
 }
@@ -142,7 +142,7 @@ fn build(p: &Params) -> Result<Made, SceneError> {
     let mu = p.number("mu", 0.0, 10.0)?;
     let columns = (count as f64).sqrt().ceil() as usize;
     // Who rolls over needs the way ahead: the pallet waits behind.
-    let ahead = if program == Program::RollOver { -8.0 } else { AHEAD };
+    let ahead = if program == Program::RollOver { -8.0 } else { START_DISTANCE };
     let (mut bodies, mut joints) = (Vec::new(), Vec::new());
     for k in 0..count {
         let cell = DVec3::new((k % columns) as f64 * PITCH[0], (k / columns) as f64 * PITCH[1], 0.0);

@@ -183,7 +183,7 @@ fn mast(mu: f64) -> Result<BodyDef, SceneError> {
 }
 
 /// Distance of the forks' middles from the truck's: the middle of a pallet's openings.
-const APART: f64 = 0.25 * (EUR.y - 2.0 * SIDE + MIDDLE);
+const FORK_DISTANCE: f64 = 0.25 * (EUR.y - 2.0 * SIDE + MIDDLE);
 
 fn carriage(mu: f64) -> Result<BodyDef, SceneError> {
     let fork = |y: f64| slab([FACE, y - 0.05, 0.04], [FACE + FORK, y + 0.05, 0.08], 30.0);
@@ -198,8 +198,8 @@ fn carriage(mu: f64) -> Result<BodyDef, SceneError> {
             bar(-0.15),
             bar(0.15),
             bar(0.43),
-            fork(-APART),
-            fork(APART),
+            fork(-FORK_DISTANCE),
+            fork(FORK_DISTANCE),
         ],
         mu,
     )

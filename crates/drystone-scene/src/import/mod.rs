@@ -104,20 +104,20 @@ fn parsed(text: &str) -> Result<Document<'_>, ((usize, usize), String)> {
     })?;
     if let Some(deep) = too_deep(document.root_element()) {
         let place = document.text_pos_at(deep.range().start);
-        let message = format!("elements are nested deeper than {DEEPEST}");
+        let message = format!("elements are nested deeper than {MAX_DEPTH}");
         return Err(((place.row as usize, place.col as usize), message));
     }
     Ok(document)
 }
 
 /// Nesting beyond this is refused before the stack is in danger.
-const DEEPEST: usize = 200;
+const MAX_DEPTH: usize = 200;
 
 fn too_deep<'a, 'i>(root: Node<'a, 'i>) -> Option<Node<'a, 'i>> {
     let mut depth = HashMap::from([(root.id(), 0)]);
     for node in root.descendants().filter(Node::is_element).skip(1) {
         let own = node.parent().and_then(|p| depth.get(&p.id())).map_or(0, |d| d + 1);
-        if own > DEEPEST {
+        if own > MAX_DEPTH {
             return Some(node);
         }
         depth.insert(node.id(), own);

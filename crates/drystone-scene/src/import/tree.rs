@@ -9,7 +9,7 @@ use roxmltree::Node;
 use super::Wrong;
 
 /// Files that include files, at most so deep.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Files that a model may be of.
 const MOST_FILES: usize = 256;
 
@@ -105,8 +105,8 @@ impl Work<'_> {
             element.attribute("file").ok_or_else(|| element.wrong("the attribute 'file' is missing"))?;
         let path = self.folder.join(name);
         let shown = path.display();
-        if depth == DEEPEST || self.seen.len() == MOST_FILES {
-            return Err(element.wrong(format!("files include files more than {DEEPEST} deep")));
+        if depth == MAX_DEPTH || self.seen.len() == MOST_FILES {
+            return Err(element.wrong(format!("files include files more than {MAX_DEPTH} deep")));
         }
         let known = path.canonicalize().unwrap_or_else(|_| path.clone());
         if self.seen.contains(&known) {

@@ -7,7 +7,7 @@
 use glam::DVec3;
 
 /// Points that stand out by less than this share of the extent change no volume that matters.
-const HAIR: f64 = 1e-9;
+const NEGLIGIBLE: f64 = 1e-9;
 
 struct Face {
     corners: [u32; 3],
@@ -73,13 +73,13 @@ impl<'a> Build<'a> {
         let (off, c) = furthest(&|p| (p - points[a]).cross(along).length_squared());
         let normal = (points[b] - points[a]).cross(points[c] - points[a]).try_normalize()?;
         let (high, d) = furthest(&|p| (p - points[a]).dot(normal).abs());
-        if off.sqrt() <= HAIR * size || high <= HAIR * size {
+        if off.sqrt() <= NEGLIGIBLE * size || high <= NEGLIGIBLE * size {
             return None;
         }
         let below = (points[d] - points[a]).dot(normal) < 0.0;
         let [a, b, c, d] = [a, if below { b } else { c }, if below { c } else { b }, d].map(|k| k as u32);
         let mut build =
-            Self { points, faces: Vec::new(), hair: HAIR * size, begins: vec![u32::MAX; points.len()] };
+            Self { points, faces: Vec::new(), hair: NEGLIGIBLE * size, begins: vec![u32::MAX; points.len()] };
         // Looking from d at the triangle a b c it goes clockwise: counter-clockwise from outside.
         build.face([a, b, c], [1, 3, 2]);
         build.face([a, d, b], [2, 3, 0]);

@@ -65,8 +65,8 @@ impl Kind {
 /// Shares of the largest number that rounding may leave.
 const ROUNDING: f64 = 1e-12;
 /// Numbers whose squares, and a few times their product with others, are numbers.
-const LEAST: f64 = 1e-60;
-const MOST: f64 = 1e60;
+const MIN_NUMBER: f64 = 1e-60;
+const MAX_NUMBER: f64 = 1e60;
 
 /// A contact problem as its file has it.
 #[derive(Clone, Debug)]
@@ -175,7 +175,7 @@ impl ContactProblem {
     /// solution are divided by it, as limits of motors are, and nothing else changes.
     pub fn normalise(&mut self) -> f64 {
         let largest = self.q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        if largest == 0.0 || (LEAST..=MOST).contains(&largest) {
+        if largest == 0.0 || (MIN_NUMBER..=MAX_NUMBER).contains(&largest) {
             return 1.0;
         }
         // Numbers below the smallest normal one have an exponent, too, but no reciprocal.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::{Entry, Fault, Node, Value};
 
 /// Nesting beyond this is refused before the stack is in danger.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 pub(super) fn parse(text: &str) -> Result<Node<'_>, Fault> {
     let mut scanner = Scanner { text, at: 0, path: Vec::new() };
@@ -64,8 +64,8 @@ impl<'t> Scanner<'t> {
 
     fn value(&mut self) -> Result<Node<'t>, Fault> {
         self.space();
-        if self.path.len() > DEEPEST {
-            return Err(self.fault(self.at, format!("nested deeper than {DEEPEST} levels")));
+        if self.path.len() > MAX_DEPTH {
+            return Err(self.fault(self.at, format!("nested deeper than {MAX_DEPTH} levels")));
         }
         let offset = self.at;
         let value = match self.peek() {

@@ -12,7 +12,7 @@ use super::energy::{Watch, inner_radius};
 use super::{RandomScene, Twin, scene};
 
 /// Overlaps beyond this share of the smaller body's inner radius are failures.
-pub const DEEPEST: f64 = 0.05;
+pub const MAX_OVERLAP: f64 = 0.05;
 /// At least this share of the steps has to be within the tolerance.
 pub const LEAST_SOLVED: f64 = 0.99;
 
@@ -26,7 +26,7 @@ pub enum Check {
     Energy,
     /// What starts inside a closed container stays inside.
     Containment,
-    /// No overlap beyond [`DEEPEST`] after any step.
+    /// No overlap beyond [`MAX_OVERLAP`] after any step.
     Overlap,
     /// At least [`LEAST_SOLVED`] of the steps within the tolerance.
     Solved,
@@ -260,7 +260,7 @@ pub(super) fn check_overlaps(world: &mut World, wanted: bool, step: u64, outcome
         let size = inner_radius(world, a.slot).min(inner_radius(world, b.slot));
         let share = depth / size;
         outcome.worst_overlap = worse(outcome.worst_overlap, share);
-        if wanted && !(share <= DEEPEST) {
+        if wanted && !(share <= MAX_OVERLAP) {
             let text = format!(
                 "bodies {} and {} overlap by {depth:.3e} m, {share:.3} of {size:.3e} m",
                 a.slot, b.slot

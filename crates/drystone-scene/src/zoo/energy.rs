@@ -6,7 +6,7 @@ use drystone::{BodyId, World};
 
 /// Share of the largest kinetic energy so far that is no failure: integrators of mechanisms keep energy on
 /// average, and swing about that by less than this at the steps that the kinds use.
-const SHARE: f64 = 0.01;
+const KINETIC_SHARE: f64 = 0.01;
 /// Overlaps up to this share of a body's inner radius are allowed, and removing one lifts the body by as
 /// much.
 const LIFT: f64 = 0.05;
@@ -75,7 +75,7 @@ impl Watch {
         self.drift += tau * (2.0 * self.mass * self.most_kinetic).sqrt() + 0.5 * self.mass * tau * tau;
         let excess = now.kinetic + now.potential - self.start;
         let phase = self.phase * (2.0 * self.mass * self.most_kinetic).sqrt();
-        let slack = SHARE * self.most_kinetic + self.drift + self.lift + phase;
+        let slack = KINETIC_SHARE * self.most_kinetic + self.drift + self.lift + phase;
         self.worst = self.worst.max(excess / slack);
         (!(excess <= slack)).then(|| {
             format!("{:.4} J at the start, {excess:.3e} J more now (slack {slack:.3e} J)", self.start)

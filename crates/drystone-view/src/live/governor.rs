@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// takes more time than what is left out.
 const FEWEST: usize = 20;
 /// Steps between two changes: each makes the solver anew.
-const PATIENCE: usize = 8;
+const CHANGE_INTERVAL: usize = 8;
 /// Steps that are remembered.
 const REMEMBERED: usize = 15;
 
@@ -16,10 +16,10 @@ const AIM: f64 = 0.95;
 /// A cap is raised by this factor, or not at all.
 const WORTH: f64 = 1.08;
 /// A cut to this share or less must make steps shorter, or it is undone, and none is tried for so many steps.
-const DEEP: f64 = 0.75;
+const DEEP_CUT: f64 = 0.75;
 const HOLD: usize = 60;
 /// Steps that take so many times their budget are cut at once as far as it seems right.
-const FAR: f64 = 4.0;
+const FAR_OVER: f64 = 4.0;
 
 /// Watches how long steps take. What counts is the mean of the last ones without the slowest fifth: a machine
 /// that does something else for a moment makes single steps several times as long, and caps that followed
@@ -74,7 +74,7 @@ impl Governor {
         }
         self.steps.push_back(Step { took, solve, iterations: iterations as f64 });
         self.floor.1 = self.floor.1.saturating_sub(1);
-        if self.steps.len() < PATIENCE {
+        if self.steps.len() < CHANGE_INTERVAL {
             return None;
         }
         let (took, iterations) = (self.usual(|s| s.took), self.usual(|s| s.iterations));
@@ -94,7 +94,7 @@ impl Governor {
             if share < 0.75 || now > 0.9 * self.cap as f64 {
                 let floor = if self.floor.1 > 0 { self.floor.0 } else { FEWEST };
                 // In small strides, unless there is far to go: the least time may lie between.
-                let stride = if took < FAR * budget { 0.5 } else { 0.0 };
+                let stride = if took < FAR_OVER * budget { 0.5 } else { 0.0 };
                 let fewer = ((now * share.clamp(stride, 0.95)) as usize).max(floor);
                 // What steps do not reach does not make them faster.
                 if (fewer as f64) < now { fewer.min(self.cap) } else { self.cap }
@@ -108,7 +108,7 @@ impl Governor {
         } else {
             self.cap
         };
-        if (wanted as f64) <= DEEP * now {
+        if (wanted as f64) <= DEEP_CUT * now {
             // Twice of what they needed: those are not all alike.
             self.cut = Some((self.cap.min(2 * now.ceil() as usize), took));
         }

@@ -50,7 +50,7 @@ const AT_ONCE: usize = 256;
 /// How far behind the clock a run may be before it gives the lost time up.
 const LAG: Duration = Duration::from_millis(250);
 /// Share of a step's time that the step itself may take.
-const SHARE: f64 = 0.9;
+const STEP_SHARE: f64 = 0.9;
 
 /// The run itself, on the thread that calls it.
 pub struct Live<'a> {
@@ -267,7 +267,7 @@ impl<'a> Live<'a> {
         if self.options.exact {
             return;
         }
-        let budget = SHARE * self.world.settings().h / self.options.pace;
+        let budget = STEP_SHARE * self.world.settings().h / self.options.pace;
         let Some(report) = &self.report else { return };
         let solve = report.spans[Span::Solve as usize].as_secs_f64();
         if let Some(cap) = self.governor.step(took.as_secs_f64(), solve, budget, report.iterations) {

@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Connections at a time.
-const MOST: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// And of those that are told that there is no room.
 const TURNED_AWAY: usize = 16;
 
@@ -44,11 +44,11 @@ impl Door {
         let idle = stream.try_clone().ok()?;
         let mut inside = door.lock();
         let mut is_turned_away = false;
-        if inside.open >= MOST {
+        if inside.open >= MAX_CONNECTIONS {
             match inside.waiting.pop_front().or_else(|| inside.silent.pop_front()) {
                 // The thread that reads from it ends with that.
                 Some((_, oldest)) => drop(oldest.shutdown(Shutdown::Both)),
-                None if inside.open >= MOST + TURNED_AWAY => return None,
+                None if inside.open >= MAX_CONNECTIONS + TURNED_AWAY => return None,
                 None => is_turned_away = true,
             }
         }

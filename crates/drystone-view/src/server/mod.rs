@@ -18,7 +18,7 @@ use guard::{Guard, new_token};
 use request::Request;
 
 /// How long a client may take to ask, or to take what it asked for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long one may take to ask that is told that there is no room.
 const HASTE: Duration = Duration::from_secs(2);
@@ -82,8 +82,8 @@ impl Server {
 }
 
 fn answer(mut stream: TcpStream, pass: &Pass, guard: &Guard, show: Show) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(if pass.is_turned_away { HASTE } else { PATIENCE }))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(if pass.is_turned_away { HASTE } else { CLIENT_TIMEOUT }))?;
+    stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
     stream.set_nodelay(true)?;
     let mut head = Vec::new();
     let request = loop {

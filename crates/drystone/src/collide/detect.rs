@@ -29,7 +29,7 @@ use crate::spatial_order::{Line, PairSort};
 use crate::state::State;
 
 /// Pairs a thread takes at a time.
-const CHUNK: usize = 1024;
+const PAIRS_PER_TASK: usize = 1024;
 /// The same where shapes have parts, each of which is as much work as a pair.
 const CHUNK_OF_PARTS: usize = 64;
 
@@ -274,7 +274,7 @@ impl Detector {
         }
         let look =
             Look { model, state, v, h, envelope, poses: &self.poses, balls: &self.balls, wrapped: None };
-        let chunk = if self.parts { CHUNK_OF_PARTS } else { CHUNK };
+        let chunk = if self.parts { CHUNK_OF_PARTS } else { PAIRS_PER_TASK };
         // Tasks are done in waves, so that what they find passes through little memory.
         let alone = self.pairs.len() < 4 * chunk || rayon::current_num_threads() == 1;
         let wave = if alone { 1 } else { 4 * rayon::current_num_threads() };
@@ -396,7 +396,7 @@ fn way(bounds: &Aabb, radius: f64) -> f64 {
 }
 
 /// Pairs that one thread looks at in a row.
-const PIECE: usize = 8192;
+const PAIRS_PER_CHECK: usize = 8192;
 
 /// Replaces every pair by what `of` makes of it, or drops it; the order stays.
 fn keep(
@@ -404,7 +404,7 @@ fn keep(
     kept: &mut Vec<usize>,
     of: impl Fn((u32, u32)) -> Option<(u32, u32)> + Sync,
 ) {
-    parallel::map_chunks(pairs, PIECE, kept, |_, run| {
+    parallel::map_chunks(pairs, PAIRS_PER_CHECK, kept, |_, run| {
         let mut count = 0;
         for k in 0..run.len() {
             if let Some(pair) = of(run[k]) {
@@ -416,7 +416,7 @@ fn keep(
     });
     let mut end = 0;
     for (piece, &count) in kept.iter().enumerate() {
-        pairs.copy_within(piece * PIECE..piece * PIECE + count, end);
+        pairs.copy_within(piece * PAIRS_PER_CHECK..piece * PAIRS_PER_CHECK + count, end);
         end += count;
     }
     pairs.truncate(end);
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_stays_in_order() {
-        let all: Vec<(u32, u32)> = (0..3 * PIECE as u32 + 5).map(|k| (k, k + 1)).collect();
+        let all: Vec<(u32, u32)> = (0..3 * PAIRS_PER_CHECK as u32 + 5).map(|k| (k, k + 1)).collect();
         for share in [1, 2, 7, u32::MAX] {
             let (mut pairs, of) =
                 (all.clone(), |(i, j): (u32, u32)| (i % share == 1 % share).then_some((j, i)));

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::collide::Periodic;
 
 /// The largest number of cells along an axis: 21 bits.
-const MOST: f64 = 2_097_152.0;
+const MAX_CELLS: f64 = 2_097_152.0;
 
 /// A point that takes part.
 #[derive(Clone, Copy, Debug)]
@@ -99,12 +99,12 @@ impl Cells {
         self.axes = std::array::from_fn(|k| match periodic.filter(|p| p.axes[k]) {
             Some(p) => {
                 let period = p.length(k);
-                let count = (period / cutoff).floor().clamp(1.0, MOST);
+                let count = (period / cutoff).floor().clamp(1.0, MAX_CELLS);
                 Axis { start: p.min[k], cell: period / count, count: count as u64, period }
             }
             None => {
                 let length = (max[k] - min[k]).max(0.0);
-                let count = (length / cutoff).floor().clamp(1.0, MOST);
+                let count = (length / cutoff).floor().clamp(1.0, MAX_CELLS);
                 let cell = (length / count).max(cutoff);
                 Axis { start: min[k], cell, count: count as u64, period: 0.0 }
             }

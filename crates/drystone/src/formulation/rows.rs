@@ -76,7 +76,7 @@ pub(crate) struct Elastic {
 /// In place of the joint of a row that is no joint's.
 const NONE: u32 = u32::MAX;
 /// How many joints ahead what they have is asked for, and twice that the joints themselves.
-const AHEAD: usize = 3;
+const PREFETCH_JOINTS: usize = 3;
 /// Joints are kept ten times as tight as contacts between bodies of their length.
 pub(crate) const SIZE: f64 = 0.1;
 

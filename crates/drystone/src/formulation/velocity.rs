@@ -14,10 +14,10 @@ use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
 
 /// What the compliance is multiplied by for motors, limits that bounce and joints that are led: their rows
 /// have no cone to press bodies out of, and their own diagonals say little of the mechanism that they move.
-const MOTORS: f64 = 1e-2;
+const MOTOR_COMPLIANCE: f64 = 1e-2;
 /// And for arcs of joints: those contradict each other only in loops that are closed more than once, by what
 /// is of second order in the step, and with less mechanisms keep their digits.
-const ARCS: f64 = 1e-4;
+const ARC_COMPLIANCE: f64 = 1e-4;
 
 /// What the velocity problem asks for.
 #[derive(Clone, Copy, PartialEq)]
@@ -131,9 +131,9 @@ pub(crate) fn regularise(
     }
     let points = order.len();
     let kind = |row: usize| match p.general.set[row] {
-        _ if rows.is_arc(row) => ARCS,
-        _ if rows.is_bounce(row) => MOTORS,
-        Set::Free => MOTORS,
+        _ if rows.is_arc(row) => ARC_COMPLIANCE,
+        _ if rows.is_bounce(row) => MOTOR_COMPLIANCE,
+        Set::Free => MOTOR_COMPLIANCE,
         _ => 1.0,
     };
     let general: Vec<f64> = (0..p.general.set.len()).map(kind).collect();

@@ -30,7 +30,7 @@ use crate::state::State;
 use crate::workspace::{Collision, FreeMotion, Setup};
 
 /// Turns of a step that matter, rad: those of less leave errors of their square.
-pub(crate) const TURN: f64 = 0.01;
+pub(crate) const MIN_TURN: f64 = 0.01;
 
 /// Arcs of a step's contacts, and buffers.
 #[derive(Default)]
@@ -179,7 +179,10 @@ fn pick(setup: Setup, free: &FreeMotion, contacts: &[Contact], stays: &mut Vec<b
         let round = matches!(c.shape, Shape::Sphere { .. }) && c.local.is_none();
         let b = c.body as usize;
         let on_joint = free.jointed.get(b) == Some(&true);
-        if !round && !on_joint && c.radius.is_finite() && setup.settings.h * spin(&free.v[b]).length() > TURN
+        if !round
+            && !on_joint
+            && c.radius.is_finite()
+            && setup.settings.h * spin(&free.v[b]).length() > MIN_TURN
         {
             (stays[b], some) = (false, true);
         }

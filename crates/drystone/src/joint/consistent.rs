@@ -27,13 +27,13 @@ use crate::settings::Stabilisation;
 use crate::world::{World, WorldError};
 
 /// Errors of positions that are left to the steps' own corrections, over a tenth of the joint's length.
-const LEFT: f64 = 1e-3;
+const ALLOWED_ERROR: f64 = 1e-3;
 /// Errors at which Newton's method has arrived.
-const ARRIVED: f64 = 1e-8;
+const CONVERGED: f64 = 1e-8;
 /// Rounds that do not bring it nearer by a thousandth before it gives up, and in all: each moves a joint by
 /// half of its length at most.
-const STUCK: usize = 60;
-const ROUNDS: usize = 10_000;
+const STALL_LIMIT: usize = 60;
+const MAX_ITERATIONS: usize = 10_000;
 
 impl World {
     /// Makes positions and velocities fit the joints; the first step after a joint was added does this by
@@ -77,13 +77,14 @@ impl World {
         let rest = self.rest();
         let mut gamma = Vec::new();
         let (mut best, mut stuck) = (f64::INFINITY, 0);
-        for round in 0..=ROUNDS {
+        for round in 0..=MAX_ITERATIONS {
             self.stage_alone(&rest, Purpose::Position { h: 0.0, share: 0.5, wanted: Wanted::Rows });
             let worst = self.work.velocity.assembler.rows.worst;
             stuck = if worst < 0.999 * best { 0 } else { stuck + 1 };
             best = best.min(worst);
-            let ends = stuck == STUCK || round == ROUNDS;
-            if worst <= if round == 0 { LEFT } else { ARRIVED } || (ends && worst <= LEFT) {
+            let ends = stuck == STALL_LIMIT || round == MAX_ITERATIONS;
+            if worst <= if round == 0 { ALLOWED_ERROR } else { CONVERGED } || (ends && worst <= ALLOWED_ERROR)
+            {
                 return self.check_sides();
             }
             if ends {

@@ -14,7 +14,7 @@ use crate::settings::Stabilisation;
 use crate::world::World;
 
 /// Islands with more rows than this are not looked at: the work grows with the cube.
-const MOST: usize = 600;
+const MAX_ROWS_EXAMINED: usize = 600;
 /// What is left of a row that depends on others, over its length.
 const DEPENDENT: f64 = 1e-9;
 
@@ -67,7 +67,7 @@ impl World {
             rows.iter().enumerate().map(|(k, (r, _))| (islands.root(r.pair.0), k)).collect();
         by_island.sort_unstable();
         for island in by_island.chunk_by(|a, b| a.0 == b.0) {
-            if island.len() > MOST {
+            if island.len() > MAX_ROWS_EXAMINED {
                 found.skipped += island.len();
                 found.rank += island.len();
                 continue;

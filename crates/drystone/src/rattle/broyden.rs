@@ -8,11 +8,11 @@ use crate::model::Model;
 
 /// Errors at which Broyden's method stops, over the size of the mechanism, and at which it may where it gets
 /// no further.
-const DONE: f64 = 1e-14;
-const ARRIVED: f64 = 1e-11;
-const ROUNDS: usize = 60;
+const TOLERANCE: f64 = 1e-14;
+const STALLED_TOLERANCE: f64 = 1e-11;
+const MAX_ITERATIONS: usize = 60;
 /// Steps of Broyden's method that are remembered.
-const MEMORY: usize = 20;
+const MAX_UPDATES: usize = 20;
 
 impl Mechanism {
     /// λ with Ψ(q⁺) = 0; `now` becomes q⁺ and v½⁺. The matrix J(q⁺) M⁻¹ J(q)ᵀ that the factor stands for is
@@ -38,7 +38,7 @@ impl Mechanism {
                 .error
                 .iter()
                 .fold(0.0, |a: f64, e| if a.is_nan() || e.is_nan() { f64::NAN } else { a.max(e.abs()) });
-            if worst <= DONE * self.size {
+            if worst <= TOLERANCE * self.size {
                 return Some(rounds);
             }
             // Not monotone: only twice without progress means that rounding, or a singular position, lets no
@@ -48,16 +48,16 @@ impl Mechanism {
                 best = worst;
                 self.best.clone_from(&self.lambda);
             }
-            if (stuck > 1 || rounds == ROUNDS) && best <= ARRIVED * self.size {
+            if (stuck > 1 || rounds == MAX_ITERATIONS) && best <= STALLED_TOLERANCE * self.size {
                 self.lambda.clone_from(&self.best);
                 self.drift(w.model, part.dt);
                 return Some(rounds);
             }
-            if !worst.is_finite() || rounds == ROUNDS {
+            if !worst.is_finite() || rounds == MAX_ITERATIONS {
                 return None;
             }
             rounds += 1;
-            if self.steps.len() == MEMORY * n {
+            if self.steps.len() == MAX_UPDATES * n {
                 self.steps.clear();
             }
             self.direct.solve(&mut self.error);

@@ -16,9 +16,9 @@ use super::gather::{Slack, weighted};
 use super::mechanism::Mechanism;
 
 /// Gap at which a limit is met, over the size of the mechanism.
-const MET: f64 = 1e-11;
+const GAP_TOLERANCE: f64 = 1e-11;
 /// Trials to find the instant.
-const TRIALS: usize = 50;
+const MAX_ITERATIONS: usize = 50;
 
 /// What became of a slack during the step.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ impl Mechanism {
     /// Goes from `from`, where the last segment began, to the instant before `end` at which a limit is met,
     /// and rebounds from it. None if that is no rebound.
     pub(super) fn impact(&mut self, w: Around, order: u8, from: f64, end: f64) -> Option<f64> {
-        let met = MET * self.size;
+        let met = GAP_TOLERANCE * self.size;
         // Newton's method, between two instants of which a limit is passed at the later.
         let (mut early, mut late) = (from, end);
         let mut row = self.nearest()?;
@@ -71,7 +71,7 @@ impl Mechanism {
             .restitution
             .filter(|e| -e * met_at.rate >= 2.0 * (met_at.rate - was.rate).abs() && *e > 0.0)?;
         let mut time = end;
-        for _ in 0..TRIALS {
+        for _ in 0..MAX_ITERATIONS {
             let Slack { gap, rate, .. } = self.rows.slacks[row];
             if gap.abs() <= met || late - early <= 1e-14 * (end - from) {
                 break;

@@ -17,16 +17,16 @@ use crate::settings::Integrator;
 use crate::state::State;
 
 /// (hω)² of the fastest spring, and h times the fastest rate of a damper, that a step resolves.
-const RESOLVED: f64 = 0.25;
+const RESOLVED_STIFFNESS: f64 = 0.25;
 /// Multiplications of one factor beyond which a step would take too long.
-const LARGE: f64 = 2e9;
+const MAX_FACTOR_OPERATIONS: f64 = 2e9;
 /// Errors of joints at the start of a step, over their lengths, beyond which they are not undone by a kick.
-const OFF: f64 = 0.01;
+const MAX_JOINT_ERROR: f64 = 0.01;
 /// What turns a joint's lever or axis in a substep, rad: beyond it the fourth order is not yet to be seen.
-const TURN: f64 = 0.15;
+const MAX_TURN: f64 = 0.15;
 /// Most substeps of a segment, and most rebounds of a step.
-const MOST: usize = 256;
-const REBOUNDS: usize = 16;
+const MAX_SUBSTEPS: usize = 256;
+const MAX_REBOUNDS: usize = 16;
 
 /// Lengths of the parts of a substep.
 fn parts(order: u8) -> &'static [f64] {
@@ -160,7 +160,7 @@ impl Mechanism {
             if self.rows.slacks.iter().all(|s| s.gap > 0.0) {
                 break;
             }
-            if self.rebounds == REBOUNDS {
+            if self.rebounds == MAX_REBOUNDS {
                 return None;
             }
             self.rebounds += 1;
@@ -195,7 +195,7 @@ impl Mechanism {
     /// arrive.
     pub(super) fn segment(&mut self, w: Around, order: u8, from: f64, to: f64) -> Option<()> {
         // The scheme by name is the papers', and cuts nothing.
-        let most = if w.settings.integrator == Integrator::Auto { MOST } else { 1 };
+        let most = if w.settings.integrator == Integrator::Auto { MAX_SUBSTEPS } else { 1 };
         self.kept.motion.copy(&self.now);
         self.kept.memory.clone_from(&self.memory);
         self.kept.reactions.clone_from(&self.reactions);
@@ -240,7 +240,7 @@ impl Mechanism {
         Some(iterations)
     }
 
-    /// Substeps for which no joint's lever or axis turns by more than [`TURN`], in powers of two, so that
+    /// Substeps for which no joint's lever or axis turns by more than [`MAX_TURN`], in powers of two, so that
     /// their number seldom changes: every change costs a little energy, or gives it. What a joint turns about
     /// stays where it is.
     fn needed(&self, w: Around, h: f64) -> usize {
@@ -258,7 +258,7 @@ impl Mechanism {
                 });
             }
         }
-        ((h * fastest / TURN).ceil().min(MOST as f64) as usize).next_power_of_two()
+        ((h * fastest / MAX_TURN).ceil().min(MAX_SUBSTEPS as f64) as usize).next_power_of_two()
     }
 
     /// Which blocks the factor has: the joints with equations. Whether it is of bearable size.
@@ -272,7 +272,7 @@ impl Mechanism {
             held.iter().filter(|b| **b != WORLD).for_each(|b| degrees[*b as usize] += 1);
             ends.push(held);
         }
-        if degrees.iter().map(|d| (d * d) as f64).sum::<f64>() > 0.001 * LARGE {
+        if degrees.iter().map(|d| (d * d) as f64).sum::<f64>() > 0.001 * MAX_FACTOR_OPERATIONS {
             return false;
         }
         self.direct.arrange(&sizes, &ends);
@@ -280,7 +280,7 @@ impl Mechanism {
         let far = self.now.x[..self.count].iter().map(|x| x.abs().max_element()).fold(0.0, f64::max);
         let long = self.joints().map(|j| model.joints[j].length).fold(0.0, f64::max);
         self.size = far + long;
-        self.direct.flops() <= LARGE
+        self.direct.flops() <= MAX_FACTOR_OPERATIONS
     }
 
     /// Whether a smooth step is to be had: nothing asks for the other scheme, joints are not off by much
@@ -293,7 +293,8 @@ impl Mechanism {
         }
         let off = self.rows.equations.iter().any(|e| {
             let own = e.goal == Goal::Place && usize::from(e.place) < MOST_ROWS;
-            own && e.error.abs() > OFF * model.joints[self.links[e.joint as usize].slot as usize].length
+            own && e.error.abs()
+                > MAX_JOINT_ERROR * model.joints[self.links[e.joint as usize].slot as usize].length
         });
         if off {
             return false;
@@ -307,7 +308,9 @@ impl Mechanism {
                 strain[1] += p.damping * gives;
             }
         }
-        strain.iter().all(|s| 2.0 * h * h * s[0] <= RESOLVED && 2.0 * h * s[1] <= RESOLVED)
+        strain
+            .iter()
+            .all(|s| 2.0 * h * h * s[0] <= RESOLVED_STIFFNESS && 2.0 * h * s[1] <= RESOLVED_STIFFNESS)
     }
 
     /// Where the bodies that are not dynamic are at `time`, and how fast.

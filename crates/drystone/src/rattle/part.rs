@@ -12,7 +12,7 @@ use crate::model::Model;
 use crate::motion::{free_rotation_cut, is_ball, rotate};
 
 /// Most angle of a piece of free rotation, rad.
-const PIECE: f64 = 0.1;
+const MAX_ANGLE: f64 = 0.1;
 
 impl Mechanism {
     /// One part; None if Broyden's method does not arrive.
@@ -22,7 +22,7 @@ impl Mechanism {
         self.push(w, half);
         self.record(w, false);
         self.pieces.clear();
-        self.pieces.extend(self.now.w.iter().map(|w| (w.length() * part.dt.abs() / PIECE).max(1.0)));
+        self.pieces.extend(self.now.w.iter().map(|w| (w.length() * part.dt.abs() / MAX_ANGLE).max(1.0)));
         self.start.copy(&self.now);
         self.lead(w, part.to);
         self.target.clear();

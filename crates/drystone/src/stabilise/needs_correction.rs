@@ -130,7 +130,7 @@ mod tests {
         });
         let World { model, settings, fields, stiff, state, work, .. } = &w;
         let setup = Setup { model, settings, fields, stiff };
-        let step = Step { setup, collision: &work.collision, v: &work.free.v, saved: &work.substeps.saved };
+        let step = Moved { setup, collision: &work.collision, v: &work.free.v, saved: &work.substeps.saved };
         !may(&step, state, &work.velocity.assembler.rows, Status::Converged, TOLERANCE)
     }
 

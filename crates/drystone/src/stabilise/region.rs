@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use drystone_solve::memory;
 use drystone_solve::parallel::{self, Shared};
 
-use super::PIECE;
+use super::CONTACTS_PER_TASK;
 use crate::contact::{Gap, Touch};
 use crate::islands::Islands;
 use crate::model::Model;
@@ -82,9 +82,9 @@ impl Region {
     }
 
     fn visit_runs(&self, contacts: &[Gap], visit: impl Fn(usize, &[Gap]) + Sync) {
-        parallel::for_each(contacts.len().div_ceil(PIECE), |t| {
-            let end = contacts.len().min((t + 1) * PIECE);
-            visit(t, &contacts[t * PIECE..end]);
+        parallel::for_each(contacts.len().div_ceil(CONTACTS_PER_TASK), |t| {
+            let end = contacts.len().min((t + 1) * CONTACTS_PER_TASK);
+            visit(t, &contacts[t * CONTACTS_PER_TASK..end]);
         });
     }
 
@@ -104,7 +104,7 @@ impl Region {
     /// Those of `contacts` that it holds, in their order.
     pub fn pick(&self, contacts: &[Gap], to: &mut Vec<Gap>) {
         let mut counts = Vec::new();
-        parallel::map_ranges(contacts.len(), PIECE, &mut counts, |range| {
+        parallel::map_ranges(contacts.len(), CONTACTS_PER_TASK, &mut counts, |range| {
             contacts[range].iter().filter(|c| self.holds(c)).count()
         });
         to.clear();
@@ -124,7 +124,7 @@ impl Region {
     /// Says of each body whether it is not in it, or `asleep`.
     pub fn others(&self, asleep: &[bool], to: &mut Vec<bool>) {
         to.resize(self.ring.len(), false);
-        parallel::map_chunks(to, PIECE, &mut Vec::<()>::new(), |first, run| {
+        parallel::map_chunks(to, CONTACTS_PER_TASK, &mut Vec::<()>::new(), |first, run| {
             for (b, held) in (first..).zip(run) {
                 let outside = self.ring[b].load(Relaxed) == 0;
                 *held = outside || asleep.get(b).copied().unwrap_or_default();

@@ -37,9 +37,9 @@ use crate::state::{self, State};
 use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Workspace};
 
 /// s: overlap after a step that is let be, over the smaller inner radius.
-pub(crate) const OVERLAP: f64 = 0.05;
+pub(crate) const RESOLVED_OVERLAP: f64 = 0.05;
 /// What an arc may be off its tangent, over the smaller inner radius.
-const ARC: f64 = 0.5;
+const RESOLVED_ARC: f64 = 0.5;
 
 /// Takes a step of the settings' h of all who are not absent.
 pub(super) fn advance(
@@ -160,14 +160,14 @@ fn meet(setup: Setup, state: &State, work: &mut Workspace, kept: &[Contact], pen
     let mut ends: Vec<Gap> = Vec::new();
     detector.find(model, state, &[], 0.0, 0.0.into(), &sleepers.known, &mut ends);
     let mut good = vec![true; pending.len()];
-    let left = correction(setup.settings).map_or(OVERLAP, |how| how.tolerance);
+    let left = correction(setup.settings).map_or(RESOLVED_OVERLAP, |how| how.tolerance);
     let (mut some, mut over) = (false, false);
     for c in ends.iter().filter(|c| !c.is_soft() && -c.gap() > left * c.size()) {
         let [a, b] = c.bodies().map(|b| b as usize);
         let dynamic = |i: usize| model.bodies[i].inv_mass > 0.0 && !state.rest.is_asleep(i);
         if dynamic(a) && dynamic(b) && pending[a] != pending[b] {
             over = true;
-            if -c.gap() > OVERLAP * c.size() {
+            if -c.gap() > RESOLVED_OVERLAP * c.size() {
                 (good[a], good[b], some) = (pending[a], pending[b], true);
             }
         }
@@ -276,7 +276,7 @@ impl Moved<'_> {
     fn deep(&self, ends: &Ends, bad: &mut Vec<([u32; 2], f64)>) {
         let depth = |c: &Gap| -c.gap() / c.size();
         let mut before: HashMap<[u32; 2], f64> = HashMap::new();
-        for c in ends.contacts.iter().filter(|c| depth(c) > OVERLAP) {
+        for c in ends.contacts.iter().filter(|c| depth(c) > RESOLVED_OVERLAP) {
             before.insert(c.bodies(), f64::INFINITY);
         }
         if before.is_empty() {
@@ -292,11 +292,12 @@ impl Moved<'_> {
                 *gap = gap.min(self.collision.predictor.gap(c) + foretold);
             }
         }
-        for c in ends.contacts.iter().filter(|c| depth(c) > OVERLAP) {
+        for c in ends.contacts.iter().filter(|c| depth(c) > RESOLVED_OVERLAP) {
             // What had no contact is put right by corrections as far as those reach.
             let gap = before[&c.bodies()];
-            let least = if gap == f64::INFINITY { ends.reach.max(OVERLAP) } else { OVERLAP };
-            if depth(c) > least && c.gap() < gap - 0.5 * OVERLAP * c.size() {
+            let least =
+                if gap == f64::INFINITY { ends.reach.max(RESOLVED_OVERLAP) } else { RESOLVED_OVERLAP };
+            if depth(c) > least && c.gap() < gap - 0.5 * RESOLVED_OVERLAP * c.size() {
                 bad.push((c.bodies(), depth(c)));
             }
         }
@@ -334,7 +335,7 @@ impl Moved<'_> {
         for c in met {
             let size = model.pair_size(c.key.colliders[0], c.key.colliders[1]);
             let depth = -(c.gap + h * self.opening(c)) / size;
-            if depth > OVERLAP && !known(c) {
+            if depth > RESOLVED_OVERLAP && !known(c) {
                 bad.push((c.bodies, depth));
             }
         }
@@ -346,7 +347,7 @@ impl Moved<'_> {
         let (model, h) = (self.setup.model, self.setup.settings.h);
         for c in contacts.iter().filter(|c| c.impulse != DVec3::ZERO && predictor.is_bent()) {
             let off = predictor.arc(&c.key).abs() / model.pair_size(c.key.colliders[0], c.key.colliders[1]);
-            if off > OVERLAP {
+            if off > RESOLVED_OVERLAP {
                 bad.push((c.bodies, off));
             }
         }
@@ -363,7 +364,7 @@ impl Moved<'_> {
         for c in contacts {
             let pair = c.key.colliders;
             let size = model.pair_size(pair[0], pair[1]);
-            if pair.iter().map(|k| bends[*k as usize][1]).sum::<f64>() <= ARC * size {
+            if pair.iter().map(|k| bends[*k as usize][1]).sum::<f64>() <= RESOLVED_ARC * size {
                 continue;
             }
             let images = c.images(model);
@@ -375,7 +376,7 @@ impl Moved<'_> {
                 bends[k as usize][0] * lever(slot).min(c.point.distance(centre) + size)
             });
             let off = off[0] + off[1];
-            if off > ARC * size && c.gap + h * self.opening(c) < off {
+            if off > RESOLVED_ARC * size && c.gap + h * self.opening(c) < off {
                 bad.push((c.bodies, off / size));
             }
         }

@@ -20,7 +20,7 @@ pub enum Data {
 type Read<T> = Result<T, String>;
 
 /// Groups within groups deeper than this are a circle.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A message of an object header.
 struct Message<'a> {
@@ -70,7 +70,7 @@ impl<'a> File<'a> {
     fn find(&self, path: &str) -> Read<Option<u64>> {
         let mut at = self.root;
         for (depth, name) in path.split('/').filter(|n| !n.is_empty()).enumerate() {
-            if depth > DEEPEST {
+            if depth > MAX_DEPTH {
                 return Err("has groups within groups without end".into());
             }
             match self.member(at, name)? {
@@ -123,7 +123,7 @@ impl<'a> File<'a> {
     }
 
     fn search(&self, node: u64, names: (u64, u64), name: &str, depth: usize) -> Read<Option<u64>> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err("has a group whose index is a circle".into());
         }
         match self.slice(node, 4)? {

@@ -25,7 +25,7 @@ const LEVELS: usize = 9;
 /// The level of boxes from half to twice the median.
 const TYPICAL: usize = 4;
 /// Boxes larger than that belong to no level; they are kept after those of all levels.
-const LARGE: usize = LEVELS;
+const OVERSIZED: usize = LEVELS;
 
 /// So many boxes are enough to estimate the median.
 const SAMPLE: usize = 1024;
@@ -135,7 +135,7 @@ impl Grid {
                 let bounds = &boxes[slot];
                 if occupied(bounds) {
                     let class = class(extent(bounds), limits);
-                    let key = if class == LARGE { large } else { levels[class].key(bounds) };
+                    let key = if class == OVERSIZED { large } else { levels[class].key(bounds) };
                     keys.push((key, slot as u32));
                 }
             }
@@ -194,13 +194,13 @@ fn collect_large(at: usize, large: &[Item], pairs: &mut Vec<(u32, u32)>) {
     }
 }
 
-/// The level for boxes of that extent, or [`LARGE`].
+/// The level for boxes of that extent, or [`OVERSIZED`].
 fn class(extent: f64, limits: &[f64; LEVELS]) -> usize {
     // Nearly always the first two comparisons decide.
     if extent <= limits[TYPICAL] && extent > limits[TYPICAL - 1] {
         return TYPICAL;
     }
-    limits.iter().position(|limit| extent <= *limit).unwrap_or(LARGE)
+    limits.iter().position(|limit| extent <= *limit).unwrap_or(OVERSIZED)
 }
 
 /// Counts and measures the boxes of each level; those in no level are left out.

@@ -19,7 +19,7 @@ const REACH: f64 = (1u64 << 29) as f64;
 
 /// How much larger the cell is than the largest box. Must exceed the rounding of a cell coordinate, at most
 /// 5 · [`REACH`] · 2⁻⁵³ ≈ 3 · 10⁻⁷ cells.
-const SLACK: f64 = 1e-6;
+const CELL_MARGIN: f64 = 1e-6;
 
 /// A level has at most so many cells, so that the keys of sixteen levels fit into 63 bits.
 const CELLS: u128 = 1 << 59;
@@ -111,7 +111,7 @@ impl Level {
     /// is the cell where all boxes are points.
     pub(super) fn new(summary: &Summary, centre: DVec3, size: f64, start: usize, offset: u64) -> Self {
         let largest = if summary.largest > 0.0 { summary.largest } else { size };
-        let cell = (largest * (1.0 + SLACK)).max(f64::MIN_POSITIVE.sqrt());
+        let cell = (largest * (1.0 + CELL_MARGIN)).max(f64::MIN_POSITIVE.sqrt());
         let mut level = Self {
             range: start..start + summary.count,
             centre,

@@ -91,10 +91,10 @@ pub fn make(kind: Kind) -> Box<dyn BroadPhase> {
 }
 
 /// Fewer movable boxes than this are not worth a grid: about where the columns of the table above cross.
-const FEW: usize = 4000;
+const MIN_GRID: usize = 4000;
 
 /// From here on sweep and prune loses whatever the sizes.
-const MANY: usize = 30_000;
+const MAX_SAP: usize = 30_000;
 
 /// Movable boxes are alike when all but one in a hundred are at most so many times the median. (A few
 /// boulders among the grains are no reason to give up the grid: they have levels of their own.)
@@ -105,10 +105,10 @@ const ALIKE: f64 = 4.0;
 pub fn choose(boxes: &[Aabb], movable: &[bool]) -> Kind {
     let mut sizes: Vec<f64> =
         boxes.iter().zip(movable).filter(|(b, m)| **m && occupied(b)).map(|(b, _)| extent(b)).collect();
-    if sizes.len() < FEW {
+    if sizes.len() < MIN_GRID {
         return Kind::Sap;
     }
-    if sizes.len() >= MANY {
+    if sizes.len() >= MAX_SAP {
         return Kind::Grid;
     }
     let n = sizes.len();

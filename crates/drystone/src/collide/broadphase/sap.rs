@@ -29,7 +29,7 @@ use super::{BroadPhase, check, occupied, ordered};
 use crate::collide::Aabb;
 
 /// An insertion sort gives up after so many swaps for each end in its list: finding all anew is then cheaper.
-const PATIENCE: usize = 24;
+const MAX_SWAPS: usize = 24;
 /// More new bodies than this are not inserted one by one.
 const NEWCOMERS: usize = 16;
 /// After the lists were given up they are tried again after 1, 2, 4, … and at most so many calls.
@@ -129,7 +129,7 @@ impl Axis {
         self.started.clear();
         self.refresh(axis, boxes);
         let ends = &mut self.ends[..];
-        let mut patience = PATIENCE * ends.len();
+        let mut patience = MAX_SWAPS * ends.len();
         for at in 1..ends.len() {
             let end = ends[at];
             let mut place = at;

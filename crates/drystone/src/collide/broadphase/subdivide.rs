@@ -12,7 +12,7 @@ use super::{occupied, ordered};
 use crate::collide::Aabb;
 
 /// A set of so few boxes is not divided further.
-const FEW: usize = 40;
+const LEAF_SIZE: usize = 40;
 /// So many boxes tell where to put the plane.
 const SAMPLE: usize = 31;
 /// A division is worth it when the two parts together have at most this many times the boxes of the whole.
@@ -50,7 +50,7 @@ impl Subdivision {
         if !self.sets[start..].iter().any(|k| boxes.movable[*k as usize]) {
             return;
         }
-        if end - start <= FEW {
+        if end - start <= LEAF_SIZE {
             return scan(boxes, &self.sets[start..], low, pairs);
         }
         let (axis, plane) = self.plane(boxes, start);

@@ -71,7 +71,7 @@ impl Bvh {
 
     /// The box around everything; of nothing, the empty one.
     pub fn bounds(&self) -> Aabb {
-        self.nodes.first().map_or(NOTHING, |root| root.bounds)
+        self.nodes.first().map_or(EMPTY, |root| root.bounds)
     }
 
     /// Memory, bytes.
@@ -92,7 +92,7 @@ impl Bvh {
             let node = &self.nodes[k];
             let bounds = match node.count {
                 0 => union(&self.nodes[k + 1].bounds, &self.nodes[node.next as usize].bounds),
-                _ => self.boxes[node.range()].iter().fold(NOTHING, |all, b| union(&all, b)),
+                _ => self.boxes[node.range()].iter().fold(EMPTY, |all, b| union(&all, b)),
             };
             self.nodes[k].bounds = bounds;
         }
@@ -261,7 +261,7 @@ impl Node {
     }
 }
 
-const NOTHING: Aabb = Aabb { min: DVec3::INFINITY, max: DVec3::NEG_INFINITY };
+const EMPTY: Aabb = Aabb { min: DVec3::INFINITY, max: DVec3::NEG_INFINITY };
 
 fn union(a: &Aabb, b: &Aabb) -> Aabb {
     Aabb { min: a.min.min(b.min), max: a.max.max(b.max) }
@@ -286,19 +286,20 @@ struct Slabs {
 }
 
 impl Slabs {
-    const FAR: f64 = 1e300;
-    /// Times [`Slabs::FAR`], further than anything.
-    const HAIR: f64 = 1e-280;
+    const HUGE_INVERSE: f64 = 1e300;
+    /// Times [`Slabs::HUGE_INVERSE`], further than anything.
+    const LEAST_MARGIN: f64 = 1e-280;
     /// Rounding must not lose a ray that runs along a face.
-    const SLACK: f64 = 4.0 * f64::EPSILON;
+    const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
     fn new(origin: DVec3, direction: DVec3, reach: [DVec3; 2]) -> Self {
         // Not infinite: that times no way at all is not a number.
-        let limit = DVec3::splat(Self::FAR);
+        let limit = DVec3::splat(Self::HUGE_INVERSE);
         let inverse = direction.recip().clamp(-limit, limit);
         // Whoever stays in a plane along an axis is between the planes: a hair inside.
         let stays = inverse.abs().cmpge(limit);
-        let hair = |x: DVec3| DVec3::select(stays, Self::SLACK * x.abs() + Self::HAIR, DVec3::ZERO);
+        let hair =
+            |x: DVec3| DVec3::select(stays, Self::ROUNDING * x.abs() + Self::LEAST_MARGIN, DVec3::ZERO);
         let (lower, upper) = (origin + reach[1], origin + reach[0]);
         Self { from: [lower + hair(lower), upper - hair(upper)], inverse }
     }
@@ -312,8 +313,8 @@ impl Slabs {
         let more = |x: f64, y: f64| if x > y { x } else { y };
         let near = more(more(less(s.x, t.x), less(s.y, t.y)), less(s.z, t.z));
         let far = less(less(more(s.x, t.x), more(s.y, t.y)), more(s.z, t.z));
-        let near = more(near - Self::SLACK * near.abs(), 0.0);
-        if near <= far + Self::SLACK * far.abs() { near } else { f64::INFINITY }
+        let near = more(near - Self::ROUNDING * near.abs(), 0.0);
+        if near <= far + Self::ROUNDING * far.abs() { near } else { f64::INFINITY }
     }
 }
 
@@ -386,7 +387,7 @@ impl Build<'_> {
     }
 
     fn node(&mut self, from: usize, to: usize, depth: usize) {
-        let (mut bounds, mut centres) = (NOTHING, NOTHING);
+        let (mut bounds, mut centres) = (EMPTY, EMPTY);
         for &k in &self.order[from..to] {
             bounds = union(&bounds, &self.boxes[k as usize]);
             let c = self.place(k);
@@ -438,18 +439,18 @@ impl Build<'_> {
         let mut best = None;
         let mut least = f64::INFINITY;
         for axis in (0..3).filter(|&k| centres.max[k] > centres.min[k]) {
-            let mut bins = [(NOTHING, 0usize); BINS];
+            let mut bins = [(EMPTY, 0usize); BINS];
             for &k in &self.order[from..to] {
                 let bin = &mut bins[bin_of(self.place(k)[axis], centres, axis)];
                 *bin = (union(&bin.0, &self.boxes[k as usize]), bin.1 + 1);
             }
             let mut right_cost = [0.0; BINS];
-            let mut right = (NOTHING, 0);
+            let mut right = (EMPTY, 0);
             for b in (1..BINS).rev() {
                 right = (union(&right.0, &bins[b].0), right.1 + bins[b].1);
                 right_cost[b] = half_area(&right.0) * right.1 as f64;
             }
-            let mut left = (NOTHING, 0);
+            let mut left = (EMPTY, 0);
             for b in 1..BINS {
                 left = (union(&left.0, &bins[b - 1].0), left.1 + bins[b - 1].1);
                 let cost = half_area(&left.0) * left.1 as f64 + right_cost[b];

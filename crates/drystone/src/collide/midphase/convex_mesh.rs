@@ -32,10 +32,10 @@ pub(super) const EDGE: u32 = 1 << 18;
 
 /// An overlap of more than this part of the body's size has to show that it is one: the body's middle must
 /// see the surface before the point that overlaps.
-const DEEP: f64 = 0.1;
+const DEEP_OVERLAP: f64 = 0.1;
 
 /// Points closer together than this part of the body's size, with one normal, are one.
-const CLOSE: f64 = 1e-3;
+const MERGE_DISTANCE: f64 = 1e-3;
 
 /// Part of the length of an edge by which a point may lie beyond it and still count as over the triangle.
 pub(super) const RIM: f64 = 1e-9;
@@ -120,7 +120,7 @@ pub(crate) fn touches<S: Surface>(surface: &S, visitor: &Visitor, work: &mut Wor
         return looked;
     }
     work.found.sort_unstable_by_key(Touch::rank);
-    work.groups.reduce(&mut work.found, CLOSE * visitor.size, visitor.last);
+    work.groups.reduce(&mut work.found, MERGE_DISTANCE * visitor.size, visitor.last);
     looked
 }
 
@@ -163,7 +163,7 @@ impl<S: Surface> Visit<'_, S> {
                 if !self.is_inside() {
                     continue;
                 }
-            } else if -p.gap > DEEP * v.size && !self.surface.entered(self.outline.middle, p.on_a) {
+            } else if -p.gap > DEEP_OVERLAP * v.size && !self.surface.entered(self.outline.middle, p.on_a) {
                 continue;
             }
             found.push(Touch { part: region, point: ContactPoint { feature: p.feature % EDGE, ..*p } });

@@ -216,7 +216,7 @@ pub(crate) fn around<S: Surface>(
     mut visit: impl FnMut(u32, usize),
 ) -> bool {
     /// More than any vertex of a sound mesh has; a loop that never closes ends here.
-    const MOST: usize = 256;
+    const MAX_RING: usize = 256;
     let vertex = surface.corners(triangle)[corner];
     visit(triangle, corner);
     let next = |k: u32, edge: usize| {
@@ -225,7 +225,7 @@ pub(crate) fn around<S: Surface>(
         Some((n, corner))
     };
     let mut at = (triangle, corner);
-    for _ in 0..MOST {
+    for _ in 0..MAX_RING {
         match next(at.0, (at.1 + 2) % 3) {
             Some(n) if n.0 == triangle => return false,
             Some(n) => at = n,
@@ -234,7 +234,7 @@ pub(crate) fn around<S: Surface>(
         visit(at.0, at.1);
     }
     at = (triangle, corner);
-    for _ in 0..MOST {
+    for _ in 0..MAX_RING {
         match next(at.0, at.1) {
             Some(n) if n.0 != triangle => at = n,
             _ => break,

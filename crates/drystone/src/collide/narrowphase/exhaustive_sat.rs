@@ -14,7 +14,7 @@ use super::convex::{Convex, Kind, Pair};
 use super::epa::WayOut;
 
 /// More pairs of edges than this are not looked at.
-const MOST: usize = 1 << 18;
+const MAX_EDGE_PAIRS: usize = 1 << 18;
 
 /// Arcs that miss each other by this much still count as crossing: what a direction separates is measured in
 /// any case.
@@ -40,7 +40,7 @@ impl Edge {
 /// The shortest way apart, if it is shorter than the one known.
 pub(super) fn shorter(pair: &Pair, known: &WayOut) -> Option<WayOut> {
     let (count_a, count_b) = (edge_count(&pair.a), edge_count(&pair.b));
-    if count_a * count_b > MOST {
+    if count_a * count_b > MAX_EDGE_PAIRS {
         return None;
     }
     let mut best = Best { pair, normal: known.normal, depth: known.depth, pieces: pair.start(known.normal) };

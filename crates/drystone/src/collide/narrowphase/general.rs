@@ -21,7 +21,7 @@ use crate::shape::{Pose, Shape};
 
 /// How closely the bounds of the walk must agree before Newton's method is tried, each time it has not come
 /// through: in parts of the scale of the cores and of their distance.
-const TRIALS: [(f64, f64); 4] = [(0.02, 0.03), (1e-3, 1e-3), (0.0, 1e-6), (0.0, 1e-14)];
+const NEWTON_BRACKETS: [(f64, f64); 4] = [(0.02, 0.03), (1e-3, 1e-3), (0.0, 1e-6), (0.0, 1e-14)];
 
 /// The signed distance of two cores and where it is reached, in the frame of A.
 #[derive(Clone, Copy)]
@@ -127,7 +127,7 @@ fn ordered_points(a: Convex, pose_a: &Pose, b: Convex, pose_b: &Pose) -> Option<
 }
 
 /// Overlaps deeper than this part of the smaller core may have a way out that is not near the one found.
-const DEEP: f64 = 0.1;
+const DEEP_OVERLAP: f64 = 0.1;
 
 /// A core this many times as large as the other is far larger.
 const FAR_LARGER: f64 = 1e3;
@@ -184,7 +184,7 @@ fn polytopes(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Found {
 
 fn curved(pair: &Pair, gjk: &mut Gjk, reach: f64) -> Found {
     let mut seed = None;
-    for (slack, tolerance) in TRIALS {
+    for (slack, tolerance) in NEWTON_BRACKETS {
         match gjk.walk(pair, reach, slack * pair.scale, tolerance) {
             End::BeyondReach => return Found::BeyondReach,
             End::Overlap => return Found::Overlap(seed),
@@ -270,7 +270,7 @@ fn overlapping(pair: &Pair, gjk: &Gjk, seed: Option<Optimum>) -> Closest {
         if !way.least {
             way = exhaustive_sat::shorter(pair, &way).unwrap_or(way);
         }
-    } else if way.depth > DEEP * pair.a.extent().min(pair.b.extent()) {
+    } else if way.depth > DEEP_OVERLAP * pair.a.extent().min(pair.b.extent()) {
         // Around a common axis of round shapes all ways out are alike, and none leads on to the one along it.
         for n in [DMat3::IDENTITY, pair.turn].into_iter().flat_map(|m| [m.x_axis, m.y_axis, m.z_axis]) {
             for normal in [n, -n] {

@@ -6,7 +6,7 @@ use drystone_solve::problem::General;
 use glam::DVec3;
 
 use super::law::is_motor;
-use super::{AHEAD, NONE, Rows};
+use super::{NONE, PREFETCH_JOINTS, Rows};
 use crate::joint::equation::MOST_ROWS;
 use crate::joint::slot::{LAW_ROWS, ROWS};
 use crate::joint::{JointState, Reaction};
@@ -15,7 +15,7 @@ impl Rows {
     /// Fills the guess for the general rows, which are `guess` and have these `sets`.
     pub(crate) fn warm_start(&self, joints: &[JointState], sets: &[Set], guess: &mut [f64]) {
         for (at, run) in self.places.windows(2).enumerate() {
-            if let Some((j, _)) = self.coloured.1.get(at + 2 * AHEAD) {
+            if let Some((j, _)) = self.coloured.1.get(at + 2 * PREFETCH_JOINTS) {
                 memory::prefetch(joints, *j as usize);
             }
             for k in run[0] as usize..run[1] as usize {
@@ -85,7 +85,7 @@ impl Rows {
         }
         let over = 1.0 / h;
         for (at, run) in self.places.windows(2).enumerate() {
-            if let Some((j, _)) = self.coloured.1.get(at + 2 * AHEAD) {
+            if let Some((j, _)) = self.coloured.1.get(at + 2 * PREFETCH_JOINTS) {
                 memory::prefetch(&self.next, *j as usize);
                 memory::prefetch(&self.reactions, *j as usize);
                 memory::prefetch(&self.arms, *j as usize);

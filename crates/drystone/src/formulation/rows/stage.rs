@@ -8,7 +8,7 @@ use glam::DVec3;
 use super::curvature::{curvature, is_curved};
 use super::joint::Stage;
 use super::purpose::{Purpose, Wanted};
-use super::{AHEAD, Elastic, Rows, Staged, of_no_joint};
+use super::{Elastic, PREFETCH_JOINTS, Rows, Staged, of_no_joint};
 use crate::collide::Velocities;
 use crate::joint::equation::MOST_ROWS;
 use crate::joint::law::Law;
@@ -133,12 +133,13 @@ impl Rows {
     /// Joints are visited by colour, which is not how they lie in memory.
     #[inline(always)]
     fn look_ahead(&self, at: usize, model: &Model, state: &State, next: &[JointState]) {
-        if let Some(j) = self.visits.get(at + 2 * AHEAD).map(|j| *j as usize) {
+        if let Some(j) = self.visits.get(at + 2 * PREFETCH_JOINTS).map(|j| *j as usize) {
             memory::prefetch(&model.joints, j);
             memory::prefetch(&state.joints, j);
             memory::prefetch(next, j);
         }
-        if let Some(joint) = self.visits.get(at + AHEAD).and_then(|j| model.joints.get(*j as usize)) {
+        if let Some(joint) = self.visits.get(at + PREFETCH_JOINTS).and_then(|j| model.joints.get(*j as usize))
+        {
             memory::prefetch(&joint.laws, 0);
             for b in joint.bodies.map(|b| b as usize) {
                 memory::prefetch(&model.bodies, b);
