@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::roofline::{self, Roofline};
-use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
+use crate::terminal::{INTERRUPTED, say, write};
 use drystone_cuda::backend::Backend;
 
 /// A fixed measurement.

@@ -7,7 +7,7 @@ use drystone_solve::solver::{Info, Param, REGISTRY};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::run::say;
+use crate::terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {

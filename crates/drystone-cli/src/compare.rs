@@ -16,8 +16,8 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
-use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::{Prepared, Simulation, pool};
+use crate::terminal::{INTERRUPTED, say, write};
 use drystone_cuda::backend::Backend;
 
 const STEP_SOLVERS: &str = "pgj,pgs,pssor";

@@ -56,7 +56,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         println!("note: the threshold of {:.2} % needs more parts", 100.0 * target.threshold);
     }
     if let Some(path) = &args.out {
-        crate::run::write(path, &found.to_obj())?;
+        crate::terminal::write(path, &found.to_obj())?;
     }
     if let Some(path) = &args.picture {
         render(&picture(&args.mesh, &surface, &found)).write_png(path).map_err(Failure::png)?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::catalogue;
 use crate::failure::Failure;
-use crate::run::say;
+use crate::terminal::say;
 
 /// What `drystone devices --json` says.
 #[derive(Serialize)]

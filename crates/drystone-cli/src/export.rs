@@ -13,11 +13,12 @@ use drystone_view::replay::Replay;
 
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::numbered::{check_numbered, numbered};
 use crate::outputs::{self, Output};
 use crate::own::Kind;
 use crate::portrait::{Look, glass};
 use crate::record;
-use crate::run::{INTERRUPTED, say, write};
+use crate::terminal::{INTERRUPTED, say, write};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -144,21 +145,6 @@ fn beside(to: &Path, write: impl FnOnce(&Path) -> Result<(), Failure>) -> Result
         remove();
     }
     done
-}
-
-/// `film.png` with a number before the ending.
-pub fn numbered(to: &Path, n: usize) -> PathBuf {
-    with_number(to, n, "png")
-}
-
-fn with_number(to: &Path, n: usize, ending: &str) -> PathBuf {
-    let stem = to.file_stem().unwrap_or_default().to_string_lossy();
-    to.with_file_name(format!("{stem}_{n:06}.{ending}"))
-}
-
-/// Refuses a series of files of which one would take the place of what is none of its kind.
-pub fn check_numbered(to: &Path, count: usize, ending: &str, kind: Kind) -> Result<(), Failure> {
-    (0..count).try_for_each(|n| outputs::refuse_foreign("--to", &with_number(to, n, ending), kind))
 }
 
 fn pictures(args: &Args, recording: &Recording, selection: &Selection, film: bool) -> Result<i32, Failure> {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
 use crate::own::Kind;
-use crate::run::say;
+use crate::terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {

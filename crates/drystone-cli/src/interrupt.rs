@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::run::{INTERRUPTED, write};
+use crate::terminal::{INTERRUPTED, write};
 
 /// What the signal does.
 enum Plan {

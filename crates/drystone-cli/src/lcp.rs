@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::run::{say, write};
+use crate::terminal::{say, write};
 use crate::{interrupt, progress};
 
 pub use tables::{Args, tables};

@@ -17,6 +17,7 @@ mod interrupt;
 mod lcp;
 mod live;
 mod new;
+mod numbered;
 mod outputs;
 mod own;
 mod portrait;
@@ -30,6 +31,7 @@ mod simulation;
 mod solve;
 mod state;
 mod study;
+mod terminal;
 mod view;
 mod zoo;
 

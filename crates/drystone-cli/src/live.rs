@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::own::Kind;
-use crate::run::INTERRUPTED;
 use crate::simulation::{Simulation, pairs, pool};
+use crate::terminal::INTERRUPTED;
 use crate::view::{Serve, all_errors, notes};
 use drystone_cuda::backend::Backend;
 

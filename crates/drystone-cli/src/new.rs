@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use drystone_record::file;
 
 use crate::failure::Failure;
-use crate::run::say;
+use crate::terminal::say;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -17,8 +17,8 @@ use crate::interrupt;
 use crate::outputs::{self, Output};
 use crate::own::Kind;
 use crate::progress;
-use crate::run::INTERRUPTED;
 use crate::simulation::{Prepared, Simulation};
+use crate::terminal::INTERRUPTED;
 
 /// How pictures look.
 #[derive(clap::Args, Clone)]
@@ -268,7 +268,7 @@ fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>
     let stop = interrupt::watch();
     let count = selection.frames.len();
     if args.at_time.is_none() {
-        crate::export::check_numbered(&args.to, count, "png", Kind::Png)?;
+        crate::numbered::check_numbered(&args.to, count, "png", Kind::Png)?;
     }
     let bar = progress::waiting(format!("{count} pictures"));
     for n in 0..count {
@@ -277,7 +277,8 @@ fn series(args: &Args, drawing: &Drawing, from: &dyn Frames, mut glass: Vec<i64>
             return Ok(INTERRUPTED);
         }
         bar.set_message(format!("picture {} of {count}", n + 1));
-        let to = if args.at_time.is_some() { args.to.clone() } else { crate::export::numbered(&args.to, n) };
+        let to =
+            if args.at_time.is_some() { args.to.clone() } else { crate::numbered::numbered(&args.to, n) };
         let image = render(&film.picture(n).map_err(Failure::run)?);
         image.write_png(&to).map_err(Failure::png)?;
     }

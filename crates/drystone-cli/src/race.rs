@@ -22,8 +22,8 @@ use crate::compare::split;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
-use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
+use crate::terminal::{INTERRUPTED, say, write};
 use drystone_cuda::backend::Backend;
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]

@@ -8,7 +8,7 @@ use drystone_record::recording::{
     self, Checkpoint, Every, Lock, Loss, Options, RecordError, What, Writer, Written,
 };
 use drystone_record::report::Recorder;
-use drystone_scene::{Scene, memory, sum_of_files};
+use drystone_scene::{Scene, sum_of_files};
 
 use crate::failure::Failure;
 
@@ -346,7 +346,7 @@ impl Recording {
             version,
             steps,
             world: world.save().map_err(|e| e.to_string())?,
-            probe: memory::save(&mut scene.probe)?,
+            probe: scene.probe.save()?,
             totals: totals.save()?,
             written,
         };

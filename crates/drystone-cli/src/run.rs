@@ -25,11 +25,10 @@ use crate::portrait::Look;
 use crate::progress::Progress;
 use crate::record::{self, Keep, Origin, Recording};
 use crate::simulation::{Prepared, Simulation};
+use crate::terminal::{INTERRUPTED, say, write};
 
 /// Multiplications that a sharp bound may take where a bound is to be had for little.
 const BOUND: usize = 500;
-/// Exit status after Ctrl-C, as shells expect it.
-pub const INTERRUPTED: i32 = 130;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -577,18 +576,6 @@ fn number_of_steps(args: &Args, duration: f64, h: f64) -> Result<u64, Failure> {
         )));
     }
     Ok(steps as u64)
-}
-
-/// Writes a text; a path that cannot be written is bad input.
-pub fn write(path: &std::path::Path, text: &str) -> Result<(), Failure> {
-    let place = if path.as_os_str() == "-" { "standard output".into() } else { path.to_string_lossy() };
-    file::write(path, text.as_bytes()).map_err(|e| Failure::writing(place, &e))
-}
-
-/// Writes to standard output; a full disk is an error, not a panic.
-pub fn say(text: &str) -> Result<(), Failure> {
-    file::write(std::path::Path::new("-"), text.as_bytes())
-        .map_err(|e| Failure::run(format!("standard output: {e}")))
 }
 
 /// A screenful for people; the report has it all.

@@ -252,7 +252,9 @@ impl Simulation {
         if let Some(drive) = scene.probe.drive() {
             world.before_step(move |world| drive(world));
         }
-        drystone_scene::memory::load(&mut scene.probe, probe)
+        scene
+            .probe
+            .load(probe)
             .map_err(|e| Failure::input(format!("what {} has measured: {e}", scene.name)))?;
         Ok(Prepared { scene, world, threads, backend, labels, assembled: None })
     }

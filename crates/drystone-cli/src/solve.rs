@@ -14,8 +14,8 @@ use crate::interrupt;
 use crate::lcp;
 use crate::outputs::{self, Output};
 use crate::progress;
-use crate::run::{say, write};
 use crate::simulation::pool;
+use crate::terminal::{say, write};
 use drystone_cuda::backend::Backend;
 
 /// Exit status where the tolerance was not reached.

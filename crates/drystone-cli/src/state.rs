@@ -79,7 +79,7 @@ pub fn main(args: Args) -> Result<i32, Failure> {
         )));
     }
     if !advance(&mut world, &backend, args.at_time)? {
-        return Ok(crate::run::INTERRUPTED);
+        return Ok(crate::terminal::INTERRUPTED);
     }
     let flat = drystone_scene::flat::of_world(&world, &scene.name, scene.duration, &scene.snaps)
         .map_err(|e| Failure::input(format!("{e}{INSTEAD}")))?;

@@ -21,8 +21,8 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
-use crate::run::{INTERRUPTED, write};
 use crate::simulation::Simulation;
+use crate::terminal::{INTERRUPTED, write};
 use list::{List, SWEEPS, handed_on, options_of, without};
 
 /// What the lists mean, and examples; wrapped here because clap would run the lines together.

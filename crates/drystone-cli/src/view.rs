@@ -17,8 +17,8 @@ use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::outputs::{self, Output};
 use crate::progress::Progress;
-use crate::run::INTERRUPTED;
 use crate::simulation::{Prepared, Simulation};
+use crate::terminal::INTERRUPTED;
 
 /// Frames of a run without `--frames`, if it has as many steps.
 const LEAST_FRAMES: f64 = 120.0;
@@ -302,7 +302,7 @@ fn written(frames: &dyn Frames, to: &Path, quiet: bool) -> Result<i32, Failure> 
         let n = frames.count();
         let s = if n == 1 { "" } else { "s" };
         let size = std::fs::metadata(to).map_or(0, |m| m.len()) as f64 / 1e6;
-        crate::run::say(&format!("{}: {n} frame{s}, {size:.1} MB\n", to.display()))?;
+        crate::terminal::say(&format!("{}: {n} frame{s}, {size:.1} MB\n", to.display()))?;
     }
     Ok(code)
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
-use crate::run::{INTERRUPTED, say, write};
+use crate::terminal::{INTERRUPTED, say, write};
 
 /// Failing scenes that are listed.
 const LISTED: usize = 20;

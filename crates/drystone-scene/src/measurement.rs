@@ -6,7 +6,8 @@ use std::ops::Deref;
 use drystone::World;
 use serde_json::Value;
 
-use crate::{Memory, Probe};
+use crate::Probe;
+use crate::memory::{self, Memory};
 
 /// Something that a scene file puts on top of what a scene measures: `[[probe]]`, `[stop]`. No method has a
 /// default, so that none can be forgotten.
@@ -63,6 +64,22 @@ impl Measurement {
     /// Whether it has to see every step; layers always have.
     pub fn observes(&self) -> bool {
         !self.layers.is_empty() || self.own.observes()
+    }
+
+    /// What it has seen so far, as bytes.
+    ///
+    /// # Errors
+    /// Naming a field that cannot be written.
+    pub fn save(&mut self) -> Result<Vec<u8>, String> {
+        memory::save(|memory| self.memory(memory))
+    }
+
+    /// Gives it what that of the same scene has [saved](Self::save).
+    ///
+    /// # Errors
+    /// Naming a field that was not saved, or one that it does not have.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), String> {
+        memory::load(|memory| self.memory(memory), bytes)
     }
 
     /// See [`Probe::memory`].

@@ -4,8 +4,6 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Measurement;
-
 /// Saves the fields that it is shown, or fills them with what was saved.
 pub struct Memory {
     fields: Vec<(String, Vec<u8>)>,
@@ -41,11 +39,7 @@ impl Memory {
 ///
 /// # Errors
 /// Naming a field that cannot be written.
-pub fn save(probe: &mut Measurement) -> Result<Vec<u8>, String> {
-    save_by(|memory| probe.memory(memory))
-}
-
-fn save_by(show: impl FnOnce(&mut Memory)) -> Result<Vec<u8>, String> {
+pub(crate) fn save(show: impl FnOnce(&mut Memory)) -> Result<Vec<u8>, String> {
     let mut memory = Memory { fields: Vec::new(), next: None, wrong: None };
     show(&mut memory);
     match memory.wrong {
@@ -58,11 +52,7 @@ fn save_by(show: impl FnOnce(&mut Memory)) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// Naming a field that was not saved, or one that the probe does not have.
-pub fn load(probe: &mut Measurement, bytes: &[u8]) -> Result<(), String> {
-    load_by(|memory| probe.memory(memory), bytes)
-}
-
-fn load_by(show: impl FnOnce(&mut Memory), bytes: &[u8]) -> Result<(), String> {
+pub(crate) fn load(show: impl FnOnce(&mut Memory), bytes: &[u8]) -> Result<(), String> {
     let fields: Vec<(String, Vec<u8>)> = rmp_serde::from_slice(bytes).map_err(|e| e.to_string())?;
     let mut memory = Memory { fields, next: Some(0), wrong: None };
     show(&mut memory);
@@ -89,11 +79,11 @@ mod tests {
 
     #[test]
     fn fields_come_back_and_strangers_are_named() {
-        let bytes = save_by(|m| Two(f64::INFINITY, vec![3], "list").memory(m)).unwrap();
+        let bytes = save(|m| Two(f64::INFINITY, vec![3], "list").memory(m)).unwrap();
         let mut other = Two(0.0, Vec::new(), "list");
-        load_by(|m| other.memory(m), &bytes).unwrap();
+        load(|m| other.memory(m), &bytes).unwrap();
         assert_eq!((other.0, other.1), (f64::INFINITY, vec![3]));
-        let text = load_by(|m| Two(0.0, Vec::new(), "lost").memory(m), &bytes).unwrap_err();
+        let text = load(|m| Two(0.0, Vec::new(), "lost").memory(m), &bytes).unwrap_err();
         assert_eq!(text, "lost: was not saved");
     }
 }

@@ -2,7 +2,7 @@
 
 use drystone::World;
 use drystone_record::recording::{Every, What};
-use drystone_scene::{Scene, memory};
+use drystone_scene::Scene;
 use serde_json::Value;
 
 fn load(name: &str, text: &str) -> Result<Scene, String> {
@@ -326,10 +326,10 @@ fn meters_go_on() {
     steps(&mut whole, &mut world, 101);
     whole.probe.row(&world);
     let bytes = world.save().unwrap();
-    let seen = memory::save(&mut whole.probe).unwrap();
+    let seen = whole.probe.save().unwrap();
     let mut second = load("go-on", RAIN).unwrap();
     let mut other = World::load(&bytes).unwrap();
-    memory::load(&mut second.probe, &seen).unwrap();
+    second.probe.load(&seen).unwrap();
     steps(&mut whole, &mut world, 99);
     steps(&mut second, &mut other, 99);
     let [a, b] = [whole.probe.row(&world), second.probe.row(&other)];
@@ -358,10 +358,10 @@ fn probes_and_a_stop_go_together() {
     assert_eq!((row.len(), row[0], row[1], row[3]), (6, 4.0, 2.0, 5.0));
     assert!((row[2] - 4.0 / 0.13).abs() < 1e-9, "mean flow since the start: {row:?}");
     assert_eq!(whole.probe.stop(), None);
-    let seen = memory::save(&mut whole.probe).unwrap();
+    let seen = whole.probe.save().unwrap();
     let mut second = load("both", &text).unwrap();
     let mut other = World::load(&world.save().unwrap()).unwrap();
-    memory::load(&mut second.probe, &seen).unwrap();
+    second.probe.load(&seen).unwrap();
     for (scene, world) in [(&mut whole, &mut world), (&mut second, &mut other)] {
         let mut n = 13;
         while scene.probe.stop().is_none() {

@@ -9,6 +9,15 @@ use crate::prescribed_motion::Guide;
 pub use crate::principal::{principal_frame, principal_moments};
 use crate::shape::{Pose, Shape};
 
+/// Names a body for as long as it exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BodyId {
+    /// Index into the arrays of the model and the state.
+    pub slot: u32,
+    /// How often the slot was given away before.
+    pub generation: u32,
+}
+
 /// How a body moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,20 +1,18 @@
 //! Numbers that are not finite, bodies that leave: where they are noticed, and whom they are blamed on.
 
-use drystone_solve::solver::{Solution, Solver, Stop};
-use drystone_solve::{Malformed, Problem, parallel};
+use drystone_solve::{Malformed, parallel};
 use glam::DVec3;
 
 use crate::bounds::Leaving;
 use crate::contact::Contact;
-use crate::contradiction::Party;
 use crate::formulation::rows::{Rows, SIZE};
 use crate::joint::{Equations, error_of};
 use crate::limits;
 use crate::model::{BodyId, Model};
-use crate::report::StepError;
+use crate::report::{JointDrift, Party, StepError};
+use crate::setup::Setup;
 use crate::state::{Motion, State};
-use crate::workspace::{Collision, Setup, Velocity};
-use crate::world::World;
+use crate::workspace::{Collision, Velocity};
 
 /// The contact with the largest residual, in words.
 pub(crate) fn worst_contact(
@@ -74,24 +72,6 @@ pub(crate) fn check_positions(
     Err(beyond(step, &body, x, v, omega))
 }
 
-impl World {
-    /// Whether all bodies are where steps may come to: to be asked of one that was stepped elsewhere.
-    #[doc(hidden)]
-    pub fn check_limits(&self) -> Result<(), StepError> {
-        let s = &self.state;
-        let out = |i: &usize| {
-            self.model.bodies[*i].alive && !limits::holds(s.position[*i], s.velocity[*i], s.omega[*i])
-        };
-        match (0..s.position.len()).find(out) {
-            Some(i) => {
-                let body = self.model.describe(i as u32);
-                Err(beyond(s.step, &body, s.position[i], s.velocity[i], s.omega[i]))
-            }
-            None => Ok(()),
-        }
-    }
-}
-
 /// What of a body is not within the [`crate::limits`].
 pub(crate) fn beyond(step: u64, body: &str, x: DVec3, v: DVec3, omega: DVec3) -> StepError {
     let told = limits::within("position", x, limits::FARTHEST, "m of the origin")
@@ -125,43 +105,6 @@ pub(crate) fn check_bounds(
 /// never will again.
 const DRIFT_WARNING: f64 = 0.1;
 const DRIFT_ERROR: f64 = 100.0;
-
-/// A joint whose bodies turn by more than this in a step, rad, is off because the step is too long: nobody's
-/// iterations would hold it.
-const MAX_JOINT_TURN: f64 = 0.3;
-
-/// A joint that no longer holds its bodies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JointDrift {
-    /// Which one.
-    pub joint: Party,
-    /// By how much it is off, m.
-    pub off: f64,
-    /// By how much the faster of its bodies turns in a step, rad.
-    pub turn: f64,
-    /// The step h, s.
-    pub h: f64,
-}
-
-impl JointDrift {
-    /// What to do about it, in words.
-    pub fn advice(&self) -> String {
-        const HOLD: &str = "too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them)";
-        if self.turn <= MAX_JOINT_TURN {
-            return format!("{HOLD}; or a step that is too long");
-        }
-        let turns = format!("its bodies turn by {:.2} rad in a step of {:e} s", self.turn, self.h);
-        if self.turn <= std::f64::consts::PI {
-            return format!(
-                "{turns}, which no joint follows: take a step below {:.1e} s",
-                self.h * MAX_JOINT_TURN / self.turn
-            );
-        }
-        format!(
-            "{turns}, which no joint follows: the step is too long, or they turn because nothing holds them ({HOLD})"
-        )
-    }
-}
 
 /// The joint that is off by most, if that is worth a word. A few sweeps a step may leave a mechanism further
 /// apart after each of them while every single step looks sound: that ends here.
@@ -199,23 +142,6 @@ pub(crate) fn check_joints(
         apart.advice()
     );
     Err(StepError::Apart { step, text })
-}
-
-/// Solves a problem; what answers with another number of multipliers, as a solver of the user's own may, is
-/// refused.
-pub(crate) fn whole(
-    solver: &mut dyn Solver,
-    problem: &Problem,
-    guess: Option<&[f64]>,
-    stop: &Stop,
-) -> Result<Solution, Malformed> {
-    let solution = solver.solve(problem, guess, stop)?;
-    let (found, rows) = (solution.gamma.len(), problem.rows());
-    if found == rows {
-        return Ok(solution);
-    }
-    let name = solver.info().name;
-    Err(Malformed(format!("the solver '{name}' returned {found} multipliers, the problem has {rows} rows")))
 }
 
 /// Contacts that a hook has given to others: which bodies and colliders touch is not its to change.

@@ -4,33 +4,10 @@ use drystone_solve::solver::{Solution, Status};
 
 use crate::contact::Contact;
 use crate::formulation::Assembler;
-use crate::joint::slot::WORLD_BODY;
 use crate::model::Model;
-use crate::workspace::{Collision, Setup, Velocity};
-
-/// A contact of two bodies, or a joint with its motors and limits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Party {
-    /// Slot of the joint; None for a contact.
-    pub joint: Option<u32>,
-    /// Slots of its bodies, without the world.
-    pub bodies: Vec<u32>,
-}
-
-impl Party {
-    pub(crate) fn of_joint(model: &Model, joint: u32) -> Self {
-        let bodies = model.joints[joint as usize].bodies.into_iter();
-        Self { joint: Some(joint), bodies: bodies.filter(|b| *b != WORLD_BODY).collect() }
-    }
-
-    /// Whose block it is.
-    fn of_block(model: &Model, contacts: &[Contact], assembler: &Assembler, block: usize) -> Option<Self> {
-        if let Some(i) = assembler.contact_of(block) {
-            return Some(Self { joint: None, bodies: contacts[i].bodies.to_vec() });
-        }
-        Some(Self::of_joint(model, assembler.rows.joint_of(block.checked_sub(assembler.order.len())?)?))
-    }
-}
+use crate::report::Party;
+use crate::setup::Setup;
+use crate::workspace::{Collision, Velocity};
 
 /// Parties that are named.
 const MAX_PARTIES: usize = 4;
@@ -65,7 +42,7 @@ pub(crate) fn parties(
     let mut parties = Vec::new();
     let blocks = missed(setup, from, solution, [CONTRADICTED_SHARE, f64::INFINITY]);
     for block in blocks.into_iter().filter(|block| !own(*block)) {
-        let party = Party::of_block(setup.model, &collision.contacts, assembler, block);
+        let party = party_of(setup.model, &collision.contacts, assembler, block);
         parties.extend(party.filter(|party| parties.len() < MAX_PARTIES && !parties.contains(party)));
     }
     parties
@@ -113,4 +90,12 @@ fn missed(setup: Setup, from: &Velocity, solution: &Solution, shares: [f64; 2]) 
     }
     blocks.sort_by(|x, y| y.0.total_cmp(&x.0).then(x.1.cmp(&y.1)));
     blocks.into_iter().map(|(_, block)| block).collect()
+}
+
+/// Whose block it is.
+fn party_of(model: &Model, contacts: &[Contact], assembler: &Assembler, block: usize) -> Option<Party> {
+    if let Some(i) = assembler.contact_of(block) {
+        return Some(Party { joint: None, bodies: contacts[i].bodies.to_vec() });
+    }
+    Some(Party::of_joint(model, assembler.rows.joint_of(block.checked_sub(assembler.order.len())?)?))
 }

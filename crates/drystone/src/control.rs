@@ -5,13 +5,14 @@ use std::sync::Arc;
 use glam::{DMat3, DQuat, DVec3};
 
 use crate::body::{Filter, MassProperties, Motion};
-use crate::collider::check_mu;
+use crate::error::WorldError;
 use crate::joint::WORLD_BODY;
 use crate::limits::{FARTHEST, FASTEST, STRONGEST, within};
 use crate::model::{BodyId, outer, unit};
 use crate::prescribed_motion::Guided;
 use crate::shape::Pose;
-use crate::world::{World, WorldError};
+use crate::world::World;
+use crate::world::colliders::check_mu;
 
 impl World {
     /// Puts a body somewhere else: origin of its frame (m) and orientation. Velocities stay as they are in

@@ -34,8 +34,9 @@ use drystone_solve::{Malformed, Problem};
 use crate::formulation::velocity::{Asks, formulate, rest};
 use crate::gyration::Gyration;
 use crate::settings::Settings;
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
+use crate::workspace::{Collision, FreeMotion, Velocity};
 
 /// What rounding and the tolerance may add to an energy, as a share of it.
 const ENERGY_TOLERANCE: f64 = 1e-6;

@@ -9,9 +9,9 @@
 
 use glam::DVec3;
 
+use crate::error::WorldError;
 use crate::settings::{Integrator, Settings};
-use crate::step;
-use crate::world::{World, WorldError};
+use crate::world::World;
 
 /// Acceleration at which the forces count as balanced, over that of gravity (or over the first one, without
 /// gravity).
@@ -88,7 +88,7 @@ impl World {
             self.state.torque.copy_from_slice(torque);
             // Commands are those of the end of the step: now.
             self.state.time = time - self.settings.h;
-            step::step(self).map_err(|e| refuse(e.to_string()))?;
+            crate::world::step::whole_step(self).map_err(|e| refuse(e.to_string()))?;
             if steps == 1
                 && !self.work.collision.contacts.is_empty()
                 && self.model.joint_slots().next().is_none()

@@ -95,7 +95,7 @@ pub struct GrainMotion {
 pub const RESOLVED: f64 = crate::step::RESOLVED_OVERLAP;
 
 /// Turns of bodies that are led, rad in a step, beyond which their contacts are bent.
-pub const TURN: f64 = crate::integrate::predictor::MIN_TURN;
+pub const TURN: f64 = crate::integrate::foretell::MIN_TURN;
 
 /// Kinds of surfaces that are told apart, at most.
 const MOST_SURFACES: usize = 256;
@@ -161,7 +161,7 @@ impl World {
             () if !self.flow.emitters.is_empty() || !self.flow.sinks.is_empty() => {
                 return refuse("emitters or sinks");
             }
-            () if self.hooks.any() => return refuse("functions of the user's in the step"),
+            () if self.has_hooks() => return refuse("functions of the user's in the step"),
             () if !model.materials.is_plain() => return refuse("contact laws beside friction"),
             () if !model.sensors.is_empty() => return refuse("sensors"),
             () if self.events.on => return refuse("events of contacts"),

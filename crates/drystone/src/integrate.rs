@@ -1,5 +1,6 @@
 //! Stage 7: positions follow velocities.
 
+pub(crate) mod foretell;
 pub(crate) mod free_velocities;
 pub(crate) mod moved;
 pub(crate) mod predictor;
@@ -10,8 +11,9 @@ use glam::DVec3;
 use crate::body::Motion;
 use crate::gyration::{Gyration, turns_freely};
 use crate::motion::{free_rotation, rotate};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{FreeMotion, Setup};
+use crate::workspace::FreeMotion;
 
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h) of all but the `others`: θ = 1 in the half-implicit scheme, any from ½ to 1 in
 /// Moreau's [RenoufAcary2006, eq. 2].

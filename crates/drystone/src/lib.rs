@@ -19,6 +19,7 @@
 //! Modules that this page does not list are public for the other crates of the workspace: they change without
 //! notice.
 
+mod answer;
 #[doc(hidden)]
 pub mod body;
 #[doc(hidden)]
@@ -41,6 +42,8 @@ pub mod diagnostics;
 pub mod emitter;
 mod energy;
 mod equilibrium;
+#[doc(hidden)]
+pub mod error;
 #[doc(hidden)]
 pub mod events;
 pub mod field;
@@ -77,12 +80,12 @@ pub mod random;
 mod rattle;
 #[doc(hidden)]
 pub mod report;
-mod restore;
 mod saved;
 #[doc(hidden)]
 pub mod seal;
 #[doc(hidden)]
 pub mod settings;
+mod setup;
 pub mod shape;
 #[doc(hidden)]
 pub mod sleep;
@@ -96,10 +99,10 @@ pub mod state;
 pub mod step;
 #[doc(hidden)]
 pub mod stiff;
-mod substeps;
 #[doc(hidden)]
 pub mod touching;
 pub mod user_data;
+mod whose;
 mod workspace;
 #[doc(hidden)]
 pub mod world;
@@ -108,8 +111,6 @@ pub mod world;
 pub use body::{BodyDef, Collider, Filter, MassProperties, Motion};
 #[doc(inline)]
 pub use bounds::{Bounds, Leaving};
-#[doc(inline)]
-pub use check::JointDrift;
 #[doc(inline)]
 pub use collide::broadphase::Kind as BroadPhase;
 #[doc(inline)]
@@ -120,8 +121,6 @@ pub use collide::{Aabb, Periodic};
 pub use collider::ColliderId;
 #[doc(inline)]
 pub use contact::{Contact, ContactKey};
-#[doc(inline)]
-pub use contradiction::Party;
 pub use debug::{Colour, DebugDraw};
 pub use determined::SmallestForces;
 #[doc(inline)]
@@ -150,7 +149,7 @@ pub use prescribed_motion::Guide;
 #[doc(inline)]
 pub use queries::{Found, QueryFilter};
 #[doc(inline)]
-pub use report::{DeepOverlap, Stage, StepError, StepReport};
+pub use report::{DeepOverlap, JointDrift, Party, Stage, StepError, StepReport};
 pub use saved::SaveError;
 #[doc(inline)]
 pub use seal::LoadError;
@@ -158,13 +157,13 @@ pub use seal::LoadError;
 pub use settings::{Integrator, Settings, Stabilisation};
 pub use shape::{Compound, HeightField, Hull, Pose, Shape, TriMesh};
 #[doc(inline)]
-pub use sleep::Sleep;
+pub use sleep::rule::Sleep;
 #[doc(hidden)]
 pub use spatial_order::along_curve;
 #[doc(inline)]
 pub use state::State;
 #[doc(inline)]
-pub use stiff::{Linearised, StiffForce};
+pub use stiff::force::{Linearised, StiffForce};
 #[doc(inline)]
 pub use touching::ContactInfo;
 #[doc(inline)]

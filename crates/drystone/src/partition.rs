@@ -9,11 +9,12 @@ use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::contact::{Contact, ContactKey, Remembered};
+use crate::error::WorldError;
 use crate::joint::{JointState, Reaction, WORLD_BODY};
 use crate::model::{Model, NOBODY};
 use crate::settings::{Integrator, Stabilisation};
 use crate::shape::Shape;
-use crate::world::{World, WorldError};
+use crate::world::World;
 
 /// Where a body is and how it moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +65,7 @@ impl World {
             }
             () if !self.fields.is_empty() => return refuse("force fields"),
             () if !self.stiff.is_empty() => return refuse("stiff forces"),
-            () if self.hooks.any() => {
+            () if self.has_hooks() => {
                 return refuse("functions that are called in every step (a scene that is driven)");
             }
             () if !model.materials.is_plain() => return refuse("contact laws beside friction"),

@@ -3,16 +3,13 @@
 use std::time::{Duration, Instant};
 
 use drystone_solve::certificate::Certificate;
-use drystone_solve::parallel;
 use drystone_solve::solver::{Attempt, Status};
 
-use crate::check::JointDrift;
 use crate::contact::Contact;
-use crate::contradiction::Party;
 use crate::diagnostics::Figures;
+use crate::joint::WORLD_BODY;
 use crate::model::{BodyId, Model};
 use crate::settings::{Integrator, Settings};
-use crate::workspace::Collision;
 
 /// The timed stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +47,59 @@ impl Stage {
     pub fn name(self) -> &'static str {
         ["broadphase", "narrowphase", "assemble", "solve", "integrate", "correct", "certificate"]
             [self as usize]
+    }
+}
+
+/// A contact of two bodies, or a joint with its motors and limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// Slot of the joint; None for a contact.
+    pub joint: Option<u32>,
+    /// Slots of its bodies, without the world.
+    pub bodies: Vec<u32>,
+}
+
+impl Party {
+    pub(crate) fn of_joint(model: &Model, joint: u32) -> Self {
+        let bodies = model.joints[joint as usize].bodies.into_iter();
+        Self { joint: Some(joint), bodies: bodies.filter(|b| *b != WORLD_BODY).collect() }
+    }
+}
+
+/// A joint whose bodies turn by more than this in a step, rad, is off because the step is too long: nobody's
+/// iterations would hold it.
+const MAX_JOINT_TURN: f64 = 0.3;
+
+/// A joint that no longer holds its bodies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointDrift {
+    /// Which one.
+    pub joint: Party,
+    /// By how much it is off, m.
+    pub off: f64,
+    /// By how much the faster of its bodies turns in a step, rad.
+    pub turn: f64,
+    /// The step h, s.
+    pub h: f64,
+}
+
+impl JointDrift {
+    /// What to do about it, in words.
+    pub fn advice(&self) -> String {
+        const HOLD: &str = "too few iterations for this mechanism, or not the right solver (auto eliminates joints, and stabilisation by post corrects them)";
+        if self.turn <= MAX_JOINT_TURN {
+            return format!("{HOLD}; or a step that is too long");
+        }
+        let turns = format!("its bodies turn by {:.2} rad in a step of {:e} s", self.turn, self.h);
+        if self.turn <= std::f64::consts::PI {
+            return format!(
+                "{turns}, which no joint follows: take a step below {:.1e} s",
+                self.h * MAX_JOINT_TURN / self.turn
+            );
+        }
+        format!(
+            "{turns}, which no joint follows: the step is too long, or they turn because nothing holds them ({HOLD})"
+        )
     }
 }
 
@@ -213,7 +263,7 @@ pub struct DeepOverlap {
 }
 
 impl DeepOverlap {
-    fn of(model: &Model, contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> Option<Self> {
+    pub(crate) fn of(model: &Model, contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> Option<Self> {
         let of = |c: &Contact| {
             let [i, j] = c.key.colliders;
             let (depth, size) = (-gap(c), model.pair_size(i, j));
@@ -304,21 +354,6 @@ impl StepReport {
         }
         all
     }
-
-    /// Notes how the contacts overlap.
-    pub(crate) fn note_overlaps(&mut self, model: &Model, found: &Collision) {
-        let (contacts, mut parts) = (&found.contacts, Vec::new());
-        let predictor = &found.predictor;
-        let gap = |c: &Contact| predictor.gap(c);
-        parallel::map_ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range], gap));
-        parts.push(overlaps(found.sleepers.contacts(), |c| c.gap));
-        let (touching, max, sum) =
-            parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
-        self.deep =
-            if max > 0.5 * model.facts().smallest { DeepOverlap::of(model, contacts, gap) } else { None };
-        (self.touching, self.penetration_max) = (touching, max);
-        self.penetration_mean = if touching > 0 { sum / touching as f64 } else { 0.0 };
-    }
 }
 
 fn badness(status: Status) -> u8 {
@@ -328,12 +363,6 @@ fn badness(status: Status) -> u8 {
         Status::Diverged => 3,
         _ => 1,
     }
-}
-
-/// How many contacts touch; their largest overlap and the sum of all, m.
-fn overlaps(contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> (usize, f64, f64) {
-    let touching = contacts.iter().map(gap).filter(|gap| *gap <= 0.0);
-    touching.fold((0, 0.0, 0.0), |(n, max, sum), gap| (n + 1, f64::max(max, -gap), sum - gap))
 }
 
 pub(crate) struct Clock {

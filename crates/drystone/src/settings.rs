@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::bounds::Bounds;
 use crate::collide::{Periodic, broadphase};
 use crate::limits::{FARTHEST, GRAVITY, STEPS, within};
-use crate::sleep::Sleep;
+use crate::sleep::rule::Sleep;
 
 /// How gaps and overlaps enter the step [TasoraAnitescu2011, §5.2]. In every variant a positive gap Φ enters
 /// the velocity problem as Φ/h: bodies may approach until they touch.

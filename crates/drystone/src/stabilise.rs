@@ -26,8 +26,8 @@ use drystone_solve::solver::{Solver, Status, Stop};
 use drystone_solve::{Malformed, Problem};
 use glam::DVec3;
 
+use crate::answer::whole;
 use crate::body::Motion;
-use crate::check::whole;
 use crate::collide::{Detector, Envelope, Velocities};
 use crate::contact::{Gap, Touch};
 use crate::formulation::rows::{Purpose, SIZE, TIGHTER, Wanted};
@@ -37,9 +37,6 @@ use crate::model::{Model, NOBODY};
 use crate::motion::rotate;
 use crate::state::State;
 use region::Region;
-
-/// Contacts that one thread looks at in a row.
-const CONTACTS_PER_TASK: usize = 4096;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]

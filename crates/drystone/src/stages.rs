@@ -24,8 +24,9 @@ use crate::integrate::free_velocities::free_velocities;
 use crate::integrate::integrate;
 use crate::motion::rotate;
 use crate::report::StepError;
+use crate::setup::Setup;
 use crate::stabilise::stage::correction;
-use crate::workspace::{self, Setup, Workspace};
+use crate::workspace::Workspace;
 use crate::world::World;
 
 /// Drift across a contact that is no more than rounding, m/s.
@@ -106,7 +107,7 @@ impl World {
     /// order of their colliders, with the impulses that they had.
     pub fn stage_contacts(&mut self, wanted: impl Fn([u32; 2]) -> bool) {
         let World { model, settings, state, work, .. } = self;
-        let (h, envelope) = (settings.h, workspace::envelope(settings));
+        let (h, envelope) = (settings.h, crate::setup::envelope(settings));
         let Workspace { free, collision, .. } = &mut **work;
         collision.detector.find_pairs(model, state, &free.v, h, envelope);
         collision.detector.find(model, state, &free.v, h, envelope, &[], &mut collision.contacts);
@@ -186,7 +187,7 @@ impl World {
         out: &mut Vec<Contact>,
     ) {
         let World { model, settings, state, work, .. } = self;
-        let envelope = Envelope { more, ..workspace::envelope(settings) };
+        let envelope = Envelope { more, ..crate::setup::envelope(settings) };
         let Workspace { free, collision, .. } = &mut **work;
         collision.detector.find_pairs(model, state, &free.v, settings.h, envelope);
         collision.detector.find(model, state, REST, 0.0, envelope, held, out);

@@ -10,9 +10,9 @@ use crate::contact::Remembered;
 use crate::joint::JointState;
 use crate::model::Model;
 use crate::random::Random;
-use crate::restore::Whose;
-use crate::sleep::Rest;
+use crate::sleep::rest::Rest;
 use crate::spatial_order::Order;
+use crate::whose::Whose;
 
 /// The complete state of a world, by body slot where not said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -192,6 +192,20 @@ pub(crate) struct Motion {
     omega: Vec<DVec3>,
     /// Empty if all are zero.
     crossings: Vec<[i32; 3]>,
+}
+
+impl State {
+    /// Fills up slots that the state does not know yet.
+    pub(crate) fn fit(&mut self, bodies: usize, joints: usize) {
+        for column in
+            [&mut self.position, &mut self.velocity, &mut self.omega, &mut self.force, &mut self.torque]
+        {
+            column.resize(bodies, DVec3::ZERO);
+        }
+        self.rotation.resize(bodies, DQuat::IDENTITY);
+        self.crossings.resize(bodies, [0; 3]);
+        self.joints.resize(joints, JointState::default());
+    }
 }
 
 impl Motion {

@@ -8,8 +8,6 @@ mod resolve;
 mod solve;
 mod stabilise;
 
-use drystone_solve::parallel;
-
 use crate::check::{bad_contact, check_joints};
 use crate::formulation::velocity::{Asks, forces, formulate};
 use crate::hooks::Hooks;
@@ -17,32 +15,14 @@ use crate::integrate::free_velocities::free_velocities;
 use crate::integrate::integrate;
 use crate::rattle::stage as rattle;
 use crate::report::{Clock, Stage, StepError, StepReport};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Setup, Workspace};
-use crate::world::World;
+use crate::workspace::Workspace;
 pub(crate) use resolve::RESOLVED_OVERLAP;
-
-/// Fewer bodies are not worth calling all threads for.
-const MIN_PARALLEL_BODIES: usize = 4096;
-
-/// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
-pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
-    if w.loose {
-        let step = w.state.step + 1;
-        w.assemble_joints().map_err(|e| StepError::Assembly { step, text: e.to_string() })?;
-    }
-    let World { model, settings, fields, stiff, state, work, hooks, .. } = w;
-    let setup = Setup { model, settings, fields, stiff };
-    if model.facts().dynamic < MIN_PARALLEL_BODIES {
-        take(setup, state, work, hooks)
-    } else {
-        parallel::with_team(|| take(setup, state, work, hooks))
-    }
-}
 
 /// The step as a whole: with substeps of islands that need them, and as if nothing had happened where it
 /// fails.
-fn take(
+pub(crate) fn take(
     setup: Setup,
     state: &mut State,
     work: &mut Workspace,
@@ -84,7 +64,7 @@ fn attempt(
     free_velocities(setup, state, free)?;
     // 2 collide: broad and narrow phase, arcs of bodies that turn
     collide::collide(setup, state, free, collision, whole, &mut clock);
-    report.note_overlaps(setup.model, collision);
+    collide::note_overlaps(&mut report, setup.model, collision);
     // 3 islands: those that sleep are left out, mechanisms that nothing touches take a smooth step
     collide::take_part(setup, state, collision, whole);
     hooks.show_contacts(setup.model, state, &mut collision.contacts, step)?;

@@ -8,9 +8,9 @@ use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::{Positions, Solver};
 use glam::{DQuat, DVec3};
 
-use crate::collide::{Detector, Envelope};
+use crate::collide::Detector;
 use crate::contact::Contact;
-use crate::field::{Acting, Field};
+use crate::field::Acting;
 use crate::formulation::Assembler;
 use crate::formulation::loads::Loads;
 use crate::integrate::predictor::Predictor;
@@ -22,36 +22,7 @@ use crate::settings::Settings;
 use crate::sleep::Sleepers;
 use crate::stabilise::Stabiliser;
 use crate::state::{Motion, State};
-use crate::stiff::{StiffForce, Stiffness};
-
-/// Distance at which contacts exist before touching beyond what gravity does in a step, over the size of the
-/// pair.
-const ENVELOPE_SHARE: f64 = 0.002;
-
-/// What a step reads and does not change.
-#[derive(Clone, Copy)]
-pub(crate) struct Setup<'a> {
-    pub model: &'a Model,
-    /// Of a substep, with its own h.
-    pub settings: &'a Settings,
-    pub fields: &'a [Field],
-    pub stiff: &'a [StiffForce],
-}
-
-impl Setup<'_> {
-    /// The distance at which contacts exist before touching, at rest.
-    pub fn envelope(&self) -> Envelope<'static> {
-        envelope(self.settings)
-    }
-}
-
-/// The distance at which contacts exist before touching, at rest: see [`Settings::envelope`].
-pub(crate) fn envelope(s: &Settings) -> Envelope<'static> {
-    match s.envelope {
-        Some(distance) => distance.into(),
-        None => Envelope { base: s.gravity.length() * s.h * s.h, share: ENVELOPE_SHARE, more: &[] },
-    }
-}
+use crate::stiff::Stiffness;
 
 /// Velocities of the bodies, by slot: stage 1.
 #[derive(Default)]

@@ -1,5 +1,21 @@
 //! A world: bodies, their motion, and how to step them.
 
+pub(crate) mod colliders;
+mod diagnostics;
+mod emitters;
+mod events;
+mod fields;
+mod joints;
+mod limits;
+mod queries;
+mod restore;
+mod sleep;
+pub(crate) mod step;
+pub(crate) mod step_hooks;
+mod stiff;
+mod touching;
+mod user_data;
+
 use drystone_solve::Problem;
 use drystone_solve::bound::{SharpBound, velocity_error};
 use drystone_solve::solver::{self, Solver};
@@ -9,13 +25,12 @@ use crate::body::{BodyDef, Motion, STANDS};
 use crate::bounds::Leaving;
 use crate::collide::query::{self, RayHit};
 use crate::collide::{Detector, Envelope};
-use crate::collider::ColliderId;
 use crate::contact::Contact;
 use crate::emitter::Flow;
+pub use crate::error::WorldError;
 use crate::events::Events;
 use crate::field::Field;
 use crate::hooks::Hooks;
-use crate::joint::JointId;
 use crate::kept::Kept;
 use crate::limits::{FASTEST, within};
 use crate::material::Materials;
@@ -26,49 +41,11 @@ use crate::report::{StepError, StepReport};
 use crate::settings::Settings;
 use crate::shape::{Pose, Shape};
 use crate::state::State;
-use crate::stiff::StiffForce;
-use crate::substeps;
+use crate::stiff::force::StiffForce;
 use crate::touching::Accelerations;
 use crate::user_data::UserData;
-use crate::workspace::{self, Workspace};
-
-/// What is wrong with a body, a setting or an id.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorldError {
-    /// A definition that no body can have.
-    #[error("{0}")]
-    Body(String),
-    /// A setting that makes no sense.
-    #[error("{0}")]
-    Settings(String),
-    /// The id names no living body.
-    #[error("body {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
-    NoBody(BodyId),
-    /// The id names no living collider.
-    #[error("collider {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
-    NoCollider(ColliderId),
-    /// A definition that no joint can have, or a joint that does not fit this world.
-    #[error("{0}")]
-    Joint(String),
-    /// The id names no living joint.
-    #[error("joint {slot} (generation {generation}) does not exist", slot = .0.slot, generation = .0.generation)]
-    NoJoint(JointId),
-    /// A force field that makes no sense.
-    #[error("{0}")]
-    Field(String),
-    /// No state of rest was found.
-    #[error("{0}")]
-    Unsettled(String),
-    /// A state that does not fit the bodies of this world.
-    #[error("the state has {state} bodies, the world {world}")]
-    StateSize {
-        /// Of the state.
-        state: usize,
-        /// Of the world.
-        world: usize,
-    },
-}
+use crate::workspace::Workspace;
+use step_hooks::StepHooks;
 
 /// Bodies, contacts and time.
 ///
@@ -99,6 +76,7 @@ pub struct World {
     /// Whether joints were added that no step has seen.
     pub(crate) loose: bool,
     pub(crate) hooks: Hooks,
+    pub(crate) step_hooks: StepHooks,
     pub(crate) events: Events,
     pub(crate) accelerations: Accelerations,
     pub(crate) places: Places,
@@ -128,6 +106,7 @@ impl World {
             whole: State::new(seed),
             loose: false,
             hooks: Hooks::default(),
+            step_hooks: StepHooks::default(),
             events: Events::default(),
             accelerations: Accelerations::default(),
             places: Places::default(),
@@ -175,7 +154,7 @@ impl World {
     /// The distance at which contacts exist before touching, at rest: see [`Settings::envelope`].
     #[doc(hidden)]
     pub fn envelope(&self) -> Envelope<'static> {
-        workspace::envelope(&self.settings)
+        crate::setup::envelope(&self.settings)
     }
 
     /// The same for the smallest body, m.
@@ -408,12 +387,12 @@ impl World {
 
     /// Calls `hook` before every step.
     pub fn before_step(&mut self, hook: impl FnMut(&mut World) + Send + 'static) {
-        self.hooks.before.push(Box::new(hook));
+        self.step_hooks.before.push(Box::new(hook));
     }
 
     /// Calls `hook` after every step.
     pub fn after_step(&mut self, hook: impl FnMut(&mut World) + Send + 'static) {
-        self.hooks.after.push(Box::new(hook));
+        self.step_hooks.after.push(Box::new(hook));
     }
 
     /// One step. After an error the state is the one before the step, applied forces included:
@@ -422,12 +401,12 @@ impl World {
         if let Some([before, after, contacts]) = self.missing_hooks() {
             return Err(StepError::Hooks { step: self.state.step + 1, before, after, contacts });
         }
-        Hooks::call(self, |hooks| &mut hooks.before);
+        StepHooks::call(self, |hooks| &mut hooks.before);
         self.emit();
         if self.accelerations.on {
             self.keep_velocities();
         }
-        let mut report = substeps::step(self)?;
+        let mut report = step::step(self)?;
         if self.settings.bounds.is_some_and(|b| b.leaving == Leaving::Remove) && !report.left.is_empty() {
             let _ = self.remove_bodies(&report.left); // They were there a moment ago.
             report.worst_contact = None;
@@ -441,7 +420,7 @@ impl World {
         if self.events.on {
             self.note_events();
         }
-        Hooks::call(self, |hooks| &mut hooks.after);
+        StepHooks::call(self, |hooks| &mut hooks.after);
         Ok(report)
     }
 

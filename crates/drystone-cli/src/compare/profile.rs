@@ -27,7 +27,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::interrupt::{self, Interrupt};
 use crate::lcp;
-use crate::run::{INTERRUPTED, say, write};
+use crate::terminal::{INTERRUPTED, say, write};
 use drystone_scene::problem::reach;
 
 /// Short solves are repeated this often, and the least time counts.

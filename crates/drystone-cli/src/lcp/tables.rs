@@ -17,8 +17,8 @@ use crate::compare::split;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::outputs::{self, Output};
-use crate::run::{INTERRUPTED, say, write};
 use crate::simulation::pool;
+use crate::terminal::{INTERRUPTED, say, write};
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -2,7 +2,7 @@
 //! over the whole gallery.
 
 use drystone::{Settings, Sleep, World};
-use drystone_scene::{Scene, gallery, load, memory};
+use drystone_scene::{Scene, gallery, load};
 
 /// A scene in a size for tests, and how many steps are done before it is saved.
 fn small(name: &str) -> (Vec<(&'static str, &'static str)>, u64) {
@@ -39,12 +39,12 @@ fn go_on(scene: &mut Scene, world: &mut World, steps: u64) {
 /// A new scene and world that go on where the others are.
 fn copy(from: &mut Scene, world: &World, mut scene: Scene) -> (Scene, World) {
     let bytes = world.save().unwrap();
-    let seen = memory::save(&mut from.probe).unwrap();
+    let seen = from.probe.save().unwrap();
     let mut other = World::load(&bytes).unwrap();
     if let Some(drive) = scene.probe.drive() {
         other.before_step(move |world| drive(world));
     }
-    memory::load(&mut scene.probe, &seen).unwrap();
+    scene.probe.load(&seen).unwrap();
     assert_eq!(other.save().unwrap(), bytes, "saved again, it is the same bytes");
     (scene, other)
 }

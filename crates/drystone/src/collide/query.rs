@@ -7,7 +7,7 @@ mod ray;
 pub(crate) mod tree;
 
 pub use cast::{CastHit, cast};
-pub use closest::{ClosestPoints, Projection, closest_points, project};
+pub use closest::{ClosestPoints, closest_points, project};
 
 use glam::DVec3;
 
@@ -25,6 +25,18 @@ pub struct RayHit {
     /// The point hit, m.
     pub point: DVec3,
     /// Unit outward normal of the surface; against the ray where it starts inside.
+    pub normal: DVec3,
+}
+
+/// Where a shape is nearest to a point, in world coordinates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Projection {
+    /// Signed distance of the point from the surface, m; negative inside.
+    pub distance: f64,
+    /// The nearest point of the surface, m.
+    pub point: DVec3,
+    /// Unit outward normal there.
     pub normal: DVec3,
 }
 

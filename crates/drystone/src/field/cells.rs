@@ -15,7 +15,7 @@ const MAX_CELLS: f64 = 2_097_152.0;
 
 /// A point that takes part.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(crate) struct Point {
     key: u64,
     x: DVec3,
     /// Of its body.
@@ -72,7 +72,7 @@ fn key(x: u64, y: u64, z: u64) -> u64 {
 
 /// The grid, and a sum for each of its points.
 #[derive(Debug, Default)]
-pub(super) struct Cells {
+pub(crate) struct Cells {
     axes: [Axis; 3],
     cutoff: f64,
     points: Vec<Point>,

@@ -128,7 +128,7 @@ impl Pair {
         cells.fill(there, self.cutoff, model.periodic.as_ref());
     }
 
-    pub(super) fn act(&self, model: &Model, x: &[DVec3], cells: &mut Cells, to: &mut [Wrench]) {
+    pub(crate) fn act(&self, model: &Model, x: &[DVec3], cells: &mut Cells, to: &mut [Wrench]) {
         self.fill(model, x, cells);
         let moves = |slot: u32| model.bodies[slot as usize].inv_mass > 0.0;
         cells.sums(|a, b, d, r| {
@@ -142,7 +142,7 @@ impl Pair {
         }
     }
 
-    pub(super) fn energy(&self, model: &Model, x: &[DVec3], cells: &mut Cells) -> f64 {
+    pub(crate) fn energy(&self, model: &Model, x: &[DVec3], cells: &mut Cells) -> f64 {
         self.fill(model, x, cells);
         let moves = |slot: u32| model.bodies[slot as usize].inv_mass > 0.0;
         cells.sums(|a, b, _, r| {

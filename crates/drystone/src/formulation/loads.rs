@@ -20,14 +20,8 @@
 //! from there. A load that comes at once is then missed by the share (1 - θ)² of itself; with half of the
 //! iterations for each it would be 1 - θ, as from zero.
 
-use drystone_solve::Malformed;
-
-use super::velocity::{Asks, formulate, stop};
-use crate::check::whole;
 use crate::contact::Remembered;
 use crate::settings::Settings;
-use crate::state::State;
-use crate::workspace::{Collision, Setup, Velocity};
 
 /// What the next step starts from, where that is not the solution.
 #[derive(Default)]
@@ -73,19 +67,4 @@ impl Loads {
         }
         self.wanted = false;
     }
-}
-
-/// Solves the posed problem of the loads, and poses that of the step, which starts from them.
-pub(crate) fn solve(
-    setup: Setup,
-    state: &State,
-    v_free: &[[f64; 6]],
-    collision: &Collision,
-    to: &mut Velocity,
-) -> Result<(), Malformed> {
-    let stop = stop(setup.settings);
-    let Velocity { assembler, stiffness, solver, loads, .. } = to;
-    let solution = whole(solver.as_mut(), stiffness.posed(assembler), Some(&assembler.guess), &stop)?;
-    (loads.gamma, loads.iterations) = (solution.gamma, solution.iterations);
-    formulate(setup, state, v_free, collision, to, Asks::All, None)
 }

@@ -16,7 +16,7 @@ use drystone_solve::parallel;
 use drystone_solve::problem::{General, WORLD, basis};
 use glam::DVec3;
 
-use super::Row;
+use super::row::Row;
 use crate::collide::{Velocities, velocity};
 
 /// A contact as the problem sees it.

@@ -5,12 +5,13 @@ use drystone_solve::{Malformed, Problem, Set};
 
 use super::rows::Purpose;
 use super::{Assembler, Row};
-use crate::check::whole;
+use crate::answer::whole;
 use crate::gyration::Gyration;
 use crate::law::formulation::Laws;
 use crate::settings::{Settings, Stabilisation};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
+use crate::workspace::{Collision, FreeMotion, Velocity};
 
 /// What the compliance is multiplied by for motors, limits that bounce and joints that are led: their rows
 /// have no cone to press bodies out of, and their own diagonals say little of the mechanism that they move.
@@ -202,4 +203,19 @@ pub(crate) fn solve_posed(settings: &Settings, to: &mut Velocity) -> Result<Solu
 /// When to stop.
 pub(crate) fn stop(s: &Settings) -> Stop {
     Stop { tolerance: s.tolerance, iterations: s.iterations, budget: s.budget, ..Stop::default() }
+}
+
+/// Solves the posed problem of the loads, and poses that of the step, which starts from them.
+pub(crate) fn solve_loads(
+    setup: Setup,
+    state: &State,
+    v_free: &[[f64; 6]],
+    collision: &Collision,
+    to: &mut Velocity,
+) -> Result<(), Malformed> {
+    let stop = stop(setup.settings);
+    let Velocity { assembler, stiffness, solver, loads, .. } = to;
+    let solution = whole(solver.as_mut(), stiffness.posed(assembler), Some(&assembler.guess), &stop)?;
+    (loads.gamma, loads.iterations) = (solution.gamma, solution.iterations);
+    formulate(setup, state, v_free, collision, to, Asks::All, None)
 }

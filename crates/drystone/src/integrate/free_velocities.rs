@@ -11,8 +11,9 @@ use crate::limits;
 use crate::model::Model;
 use crate::motion::{free_rotation, is_ball};
 use crate::report::StepError;
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{FreeMotion, Setup};
+use crate::workspace::FreeMotion;
 
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that
 /// are not dynamic.

@@ -4,8 +4,9 @@ use glam::DVec3;
 
 use crate::contact::{Contact, Touch};
 use crate::joint::Joint;
+use crate::setup::Setup;
 use crate::state::{self, State};
-use crate::workspace::{Collision, Setup};
+use crate::workspace::Collision;
 
 /// A step that was taken: from where, by which velocities, with which contacts.
 pub(crate) struct Moved<'a> {

@@ -18,13 +18,14 @@ use glam::DVec3;
 
 use super::Equations;
 use super::Sort;
-use super::world::error_of;
+use super::drift::error_of;
 use crate::contact::Contact;
+use crate::error::WorldError;
 use crate::formulation::Row;
 use crate::formulation::rows::{Purpose, Wanted};
 use crate::motion::rotate;
 use crate::settings::Stabilisation;
-use crate::world::{World, WorldError};
+use crate::world::World;
 
 /// Errors of positions that are left to the steps' own corrections, over a tenth of the joint's length.
 const ALLOWED_ERROR: f64 = 1e-3;

@@ -3,24 +3,27 @@
 //! A joint has a frame on each of its bodies and a [`Kind`] that says which scalar equations hold between the
 //! frames: see [`equation`]. The coordinates that it leaves free may have motors, limits, friction and
 //! springs: see [`law`]. Each equation is one row of the step's cone complementarity problem
-//! [TasoraAnitescu2011, eq. 31-34], with all of R as its admissible set; `formulation/rows.rs` puts them there.
+//! [TasoraAnitescu2011, eq. 31-34], with all of R as its admissible set; `formulation/rows.rs` puts them
+//! there.
 //!
 //! Coordinates and reactions are about the second body relative to the first: a revolute joint's angle rises
 //! when B turns about the axis, seen from A; its reaction is what A (through the joint) does to B.
 
 mod ball;
 mod bushing;
-mod consistent;
+pub(crate) mod consistent;
 mod coupled_bushing;
-mod custom;
+pub(crate) mod custom;
 mod cylindrical;
 mod distance;
+pub(crate) mod drift;
 pub mod equation;
 mod fixed;
 mod gear;
-mod kind;
+pub(crate) mod kind;
 mod knife_edge;
 pub mod law;
+mod placed;
 mod planar;
 mod point_on_line;
 mod point_on_plane;
@@ -34,18 +37,17 @@ mod screw;
 pub(crate) mod slot;
 mod trajectory;
 mod universal;
-mod world;
 
 pub use bushing::Bushing;
 pub use coupled_bushing::CoupledBushing;
 pub use custom::{Custom, Equation};
+pub(crate) use drift::{error_at, error_of};
 pub use equation::{Coordinate, Equations, Placed, Row, Sort};
 pub use kind::Kind;
 pub use law::{Command, Law, Limits, Motor, Spring};
 pub use redundancy::Redundancy;
 pub use slot::{Joint, JointError, JointState, ROWS, Reaction, WORLD_BODY};
 pub use trajectory::Trajectory;
-pub(crate) use world::{error_at, error_of};
 
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};

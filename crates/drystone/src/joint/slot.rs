@@ -3,12 +3,10 @@
 use glam::{DMat3, DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
-use super::equation::{Equations, MOST_COORDINATES, MOST_ROWS, Placed};
+use super::equation::{MOST_COORDINATES, MOST_ROWS, Placed};
 use super::kind::Kind;
 use super::law::Law;
-use crate::model::Model;
 use crate::shape::Pose;
-use crate::state::State;
 
 /// In place of a body slot: the world.
 pub const WORLD_BODY: u32 = u32::MAX;
@@ -120,13 +118,7 @@ pub(crate) fn rate(row: &[f64; 12], twists: &[f64; 12]) -> f64 {
 }
 
 impl Joint {
-    /// Where the two frames are; `time` is the step from start to end.
-    #[inline]
-    pub(crate) fn place(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Placed<'_> {
-        self.place_at(|i| (state.position[i], state.rotation[i]), memory, time)
-    }
-
-    /// The same for bodies that are somewhere else.
+    /// Where the two frames are, of bodies at these poses; `time` is the step from start to end.
     #[inline(always)]
     pub(crate) fn place_at(
         &self,
@@ -159,24 +151,9 @@ impl Joint {
         (x + arm, arm, DMat3::from_quat(q * frame.rotation))
     }
 
-    pub(crate) fn equations(&self, state: &State, memory: &JointState, time: [f64; 2]) -> Equations {
-        self.kind.equations(&self.place(state, memory, time))
-    }
-
     /// Whether its equations are springs and not constraints.
     pub(crate) fn is_compliant(&self, angular: bool) -> bool {
         self.compliance[angular as usize] > 0.0
-    }
-
-    /// Velocities of both bodies, zero for the world.
-    pub(crate) fn twists(&self, state: &State) -> [f64; 12] {
-        let mut out = [0.0; 12];
-        for k in 0..2 {
-            if self.bodies[k] != WORLD_BODY {
-                out[6 * k..6 * k + 6].copy_from_slice(&state.twist(self.bodies[k] as usize));
-            }
-        }
-        out
     }
 
     /// J v for one row, of whatever moves the bodies.
@@ -189,35 +166,5 @@ impl Joint {
             }
         }
         sum
-    }
-}
-
-impl Model {
-    /// Whether the id still names a joint.
-    pub fn contains_joint(&self, id: super::JointId) -> bool {
-        self.joints.get(id.slot as usize).is_some_and(|j| j.alive && j.generation == id.generation)
-    }
-
-    /// Slots of the living joints.
-    pub fn joint_slots(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.joints.len()).filter(|&j| self.joints[j].alive)
-    }
-
-    /// "revolute joint 3 (mast)".
-    pub fn describe_joint(&self, slot: u32) -> String {
-        match self.joints.get(slot as usize) {
-            Some(j) => match &j.name {
-                Some(name) => format!("{} joint {slot} ({name})", j.kind.name()),
-                None => format!("{} joint {slot}", j.kind.name()),
-            },
-            None => format!("joint {slot}"),
-        }
-    }
-
-    /// The radius of gyration of a body, √(tr I / 3m), m; None if it is not dynamic.
-    pub(crate) fn gyration(&self, slot: u32) -> Option<f64> {
-        let b = self.bodies.get(slot as usize).filter(|b| b.inv_mass > 0.0)?;
-        let i = &b.mass.inertia;
-        Some(((i.x_axis.x + i.y_axis.y + i.z_axis.z) / (3.0 * b.mass.mass)).sqrt())
     }
 }

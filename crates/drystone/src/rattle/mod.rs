@@ -53,8 +53,8 @@ use crate::joint::Reaction;
 use crate::model::Model;
 use crate::motion::rotate;
 use crate::settings::{Integrator, Settings};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Collision, Setup};
 use mechanism::Mechanism;
 
 /// What such a step came to.
@@ -105,11 +105,12 @@ impl Smooth {
         setup: Setup,
         state: &State,
         v_free: &[[f64; 6]],
-        collision: &mut Collision,
+        contacts: &[Contact],
+        detector: &mut Detector,
         order: u8,
     ) -> Option<Taken> {
-        let mut taken = self.run(setup, state, &collision.contacts, order);
-        if taken.is_some() && self.leave_out_who_meet_others(setup, state, v_free, &mut collision.detector) {
+        let mut taken = self.run(setup, state, contacts, order);
+        if taken.is_some() && self.leave_out_who_meet_others(setup, state, v_free, detector) {
             taken = self.mechanisms.iter().any(|m| m.taken).then(|| self.list(setup.model, order));
         }
         taken

@@ -5,8 +5,9 @@ use crate::formulation::velocity::{Asks, formulate};
 use crate::hooks::Hooks;
 use crate::report::StepReport;
 use crate::settings::Integrator;
+use crate::setup::Setup;
 use crate::state::{Motion, State};
-use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
+use crate::workspace::{Collision, FreeMotion, Velocity};
 
 /// The steps of mechanisms that nothing touches, where the settings ask for them and they can be had: see
 /// `rattle`. If they are not those of the whole world, their joints are left out of what is posed for the
@@ -23,7 +24,8 @@ pub(crate) fn smooth_step(
     if setup.settings.iterations == 0 || !setup.stiff.is_empty() {
         return None;
     }
-    let taken = smooth.advance(setup, state, &free.v, collision, order)?;
+    let Collision { contacts, detector, .. } = collision;
+    let taken = smooth.advance(setup, state, &free.v, contacts, detector, order)?;
     if !taken.whole {
         let elsewhere = &mut velocity.assembler.rows.elsewhere;
         elsewhere.resize(setup.model.joints.len(), false);

@@ -25,6 +25,7 @@ use crate::state::State;
 use crate::user_data::{Owner, UserData};
 use crate::workspace::Workspace;
 use crate::world::World;
+use crate::world::step_hooks::StepHooks;
 use model::SavedModel;
 use state::SavedState;
 
@@ -98,9 +99,9 @@ impl World {
             fields,
             loose: self.loose,
             reactions: self.work.velocity.assembler.rows.reactions.clone(),
-            hooks: self.hooks.count(),
+            hooks: self.count_hooks(),
             events: self.events.on,
-            user_data: self.user_data.saved(self),
+            user_data: self.user_data.saved(|owner| self.owns(owner).is_ok()),
         };
         let mut bytes = Vec::new();
         let mut to = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
@@ -170,14 +171,14 @@ impl World {
 
     /// How many hooks before steps, after steps and on contacts a loaded world still lacks.
     pub(crate) fn missing_hooks(&self) -> Option<[usize; 3]> {
-        let (wanted, there) = (self.hooks.wanted?, self.hooks.count());
+        let (wanted, there) = (self.step_hooks.wanted?, self.count_hooks());
         let missing = [0, 1, 2].map(|k| wanted[k].saturating_sub(there[k]));
         (missing != [0; 3]).then_some(missing)
     }
 
     /// Lets a loaded world step without the hooks that it had when it was saved.
     pub fn forgo_hooks(&mut self) {
-        self.hooks.wanted = None;
+        self.step_hooks.wanted = None;
     }
 }
 
@@ -221,7 +222,11 @@ impl SavedWorld {
             fields: self.fields.into_iter().map(Field::Pair).collect(),
             stiff: Vec::new(),
             loose: false,
-            hooks: Hooks { wanted: Some(self.hooks).filter(|h| *h != [0; 3]), ..Hooks::default() },
+            hooks: Hooks::default(),
+            step_hooks: StepHooks {
+                wanted: Some(self.hooks).filter(|h| *h != [0; 3]),
+                ..StepHooks::default()
+            },
             events: Default::default(),
             accelerations: Default::default(),
             places: Default::default(),

@@ -6,10 +6,10 @@ use super::column::Column;
 use crate::contact::{ContactKey, Remembered};
 use crate::joint::JointState;
 use crate::random::Random;
-use crate::restore::Whose;
-use crate::sleep::Rest;
+use crate::sleep::rest::Rest;
 use crate::spatial_order::Order;
 use crate::state::State;
+use crate::whose::Whose;
 
 /// A [`State`] as it is saved.
 #[derive(Serialize, Deserialize)]

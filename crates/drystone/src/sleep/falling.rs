@@ -4,8 +4,9 @@ use glam::DVec3;
 
 use super::Sleepers;
 use crate::contact::Contact;
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Setup, Substeps};
+use crate::workspace::Substeps;
 
 impl Sleepers {
     /// Counts how long bodies have been at rest, and lets islands fall asleep; with the contacts of those

@@ -2,15 +2,17 @@
 
 use glam::DVec3;
 
-use super::{Rest, Sleepers};
+use super::Sleepers;
+use super::rest::Rest;
 use crate::contact::Contact;
 use crate::joint::Joint;
 use crate::joint::WORLD_BODY;
 use crate::joint::law::Command;
 use crate::model::Model;
 use crate::settings::Settings;
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{FreeMotion, Setup};
+use crate::workspace::FreeMotion;
 
 impl Sleepers {
     /// Notes who sleeps before a step.
@@ -70,7 +72,7 @@ impl Sleepers {
     }
 
     /// Wakes the islands whose labels are marked. False if there are none.
-    pub(super) fn wake_rousing(&mut self, model: &Model, rest: &mut Rest) -> bool {
+    pub(crate) fn wake_rousing(&mut self, model: &Model, rest: &mut Rest) -> bool {
         self.rousing[0] = false;
         if !self.rousing.iter().any(|x| *x) {
             return false;

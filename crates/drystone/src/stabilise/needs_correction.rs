@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::World;
     use crate::settings::Integrator;
-    use crate::workspace::Setup;
+    use crate::setup::Setup;
     use crate::{BodyDef, JointDef, MassProperties, Settings};
 
     const TOLERANCE: f64 = 1e-4;

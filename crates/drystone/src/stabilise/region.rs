@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use drystone_solve::memory;
 use drystone_solve::parallel::{self, Shared};
 
-use super::CONTACTS_PER_TASK;
 use crate::contact::{Gap, Touch};
 use crate::islands::Islands;
 use crate::model::Model;
+
+/// Contacts that one thread looks at in a row.
+const CONTACTS_PER_TASK: usize = 4096;
 
 /// Bodies by their distance from the contacts that overlap, counted in contacts.
 #[derive(Default)]

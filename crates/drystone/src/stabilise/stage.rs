@@ -6,8 +6,9 @@ use super::{Correction, Work};
 use crate::check::bad_contact;
 use crate::report::StepError;
 use crate::settings::{Settings, Stabilisation};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{self, Collision, Position, Setup, Velocity, Workspace};
+use crate::workspace::{Collision, Position, Velocity, Workspace};
 
 /// How positions are corrected, where they are.
 pub(crate) fn correction(s: &Settings) -> Option<Correction> {
@@ -20,7 +21,7 @@ pub(crate) fn correction(s: &Settings) -> Option<Correction> {
         reach,
         rounds,
         iterations: s.position_iterations,
-        envelope: workspace::envelope(s),
+        envelope: crate::setup::envelope(s),
         h: s.h,
         keep: s.iterations == 0,
     })

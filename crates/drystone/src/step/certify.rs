@@ -8,8 +8,9 @@ use crate::check::{check_finite, names, worst_contact};
 use crate::contact;
 use crate::kept::Kept;
 use crate::report::{StepError, StepReport};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
+use crate::workspace::{Collision, FreeMotion, Velocity};
 
 /// Takes the velocities of a solution, which is done with afterwards.
 pub(super) fn certify(

@@ -7,8 +7,9 @@ use crate::check::{check_bounds, check_positions};
 use crate::contact;
 use crate::model::Model;
 use crate::report::{Clock, Stage, StepError, StepReport};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Collision, Setup, Workspace};
+use crate::workspace::{Collision, Workspace};
 
 /// Looks at where the bodies came to, and closes the step.
 pub(super) fn finish(

@@ -6,7 +6,8 @@
 
 use drystone_solve::memory;
 
-use crate::workspace::{Setup, Velocity, Workspace};
+use crate::setup::Setup;
+use crate::workspace::{Velocity, Workspace};
 
 fn is_large(setup: Setup) -> bool {
     setup.model.bodies.len() >= memory::MANY_BODIES

@@ -31,10 +31,11 @@ use crate::joint::{Equations, JointState, WORLD_BODY, error_at};
 use crate::model::{ColliderSlot, NOBODY};
 use crate::report::{StepError, StepReport};
 use crate::settings::{Settings, Stabilisation};
+use crate::setup::Setup;
 use crate::shape::Shape;
 use crate::stabilise::stage::{correct, correction};
 use crate::state::{self, State};
-use crate::workspace::{Collision, FreeMotion, Setup, Substeps, Workspace};
+use crate::workspace::{Collision, FreeMotion, Substeps, Workspace};
 
 /// s: overlap after a step that is let be, over the smaller inner radius.
 pub(crate) const RESOLVED_OVERLAP: f64 = 0.05;

@@ -5,14 +5,15 @@ use drystone_solve::Malformed;
 use drystone_solve::certificate::Certificate;
 use drystone_solve::solver::{Solution, Status};
 
-use crate::check::whole;
-use crate::contradiction::{self, Party};
+use crate::answer::whole;
+use crate::contradiction;
 use crate::energy::{Budget, limit};
-use crate::formulation::loads;
-use crate::formulation::velocity::{Asks, formulate, rest, solve_posed, stop};
+use crate::formulation::velocity::{Asks, formulate, rest, solve_loads, solve_posed, stop};
 use crate::hooks::Hooks;
+use crate::report::Party;
+use crate::setup::Setup;
 use crate::state::State;
-use crate::workspace::{Collision, FreeMotion, Setup, Velocity};
+use crate::workspace::{Collision, FreeMotion, Velocity};
 
 /// What the velocity problem, or the two of a step with Poisson's restitution, came to.
 pub(super) struct Solved {
@@ -35,7 +36,7 @@ pub(super) fn solve(
     hooks: &mut Hooks,
 ) -> Result<Solved, Malformed> {
     if to.loads.wanted() {
-        loads::solve(setup, state, &free.v, collision, to)?;
+        solve_loads(setup, state, &free.v, collision, to)?;
     }
     let stop = stop(setup.settings);
     let mut driven = None;

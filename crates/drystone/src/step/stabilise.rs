@@ -6,10 +6,11 @@ use super::resolve::{self, Ends};
 use crate::integrate::moved::Moved;
 use crate::integrate::take_velocities_from_positions;
 use crate::report::{StepError, StepReport};
+use crate::setup::Setup;
 use crate::stabilise::stage::{correct, correction};
 use crate::stabilise::{Work, needs_correction};
 use crate::state::State;
-use crate::workspace::{Collision, Setup, Workspace};
+use crate::workspace::{Collision, Workspace};
 
 /// Looks at where a step has brought the bodies: see the module. `smooth`: whether mechanisms took a smooth
 /// one.

@@ -21,141 +21,28 @@
 //! force does. So M̂ is positive definite whatever the user says, the scheme stays of first order, and where
 //! a stiffness is negative nothing needs to be implicit: the motion is unstable, not the method.
 
+pub(crate) mod force;
 pub(crate) mod psd;
-
-use std::fmt;
-use std::sync::Arc;
 
 use drystone_solve::Malformed;
 use drystone_solve::Problem;
 use drystone_solve::solver::{Coupled, Element};
 use glam::{DQuat, DVec3};
 
-use crate::field::{Placed, View, Wrench};
+use crate::field::{Placed, View};
 use crate::formulation::Assembler;
 use crate::formulation::rows::Elastic;
-use crate::model::{BodyId, Model};
+use crate::model::Model;
+use crate::setup::Setup;
 use crate::spatial_order::Order;
 use crate::state::State;
-use crate::workspace::Setup;
-use crate::world::{World, WorldError};
+use force::Linearised;
 use psd::{Factor, clip, symmetrise};
-
-/// Most bodies of one force: its matrices are dense. What is larger is a sum of several.
-pub const MOST_BODIES: usize = 16;
-
-/// A force and its derivatives, over six coordinates a body: velocity of the centre of mass and angular
-/// velocity, world axes.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Linearised {
-    /// k: force (N) and torque about the centre of mass (N m) on each body.
-    pub force: Vec<f64>,
-    /// K = -∂k/∂q by rows, for displacements of the centres (m) and small rotations (rad), world axes.
-    pub stiffness: Vec<f64>,
-    /// C = -∂k/∂v by rows.
-    pub damping: Vec<f64>,
-}
-
-impl Linearised {
-    fn reset(&mut self, bodies: usize) {
-        let n = 6 * bodies;
-        for (list, length) in [(&mut self.force, n), (&mut self.stiffness, n * n), (&mut self.damping, n * n)]
-        {
-            list.clear();
-            list.resize(length, 0.0);
-        }
-    }
-}
-
-type Law = dyn Fn(&[View], f64, &mut Linearised) + Send + Sync;
-
-/// A force on several bodies with its stiffness and damping.
-#[derive(Clone)]
-pub struct StiffForce {
-    /// For messages.
-    pub name: String,
-    /// On which it acts.
-    pub bodies: Vec<BodyId>,
-    law: Arc<Law>,
-}
-
-impl fmt::Debug for StiffForce {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StiffForce").field("name", &self.name).field("bodies", &self.bodies).finish()
-    }
-}
-
-impl StiffForce {
-    /// A force whose derivatives are known. `law` is given the bodies in their order, the time (s), and zeros
-    /// of the right sizes to fill.
-    pub fn new(
-        name: impl Into<String>,
-        bodies: &[BodyId],
-        law: impl Fn(&[View], f64, &mut Linearised) + Send + Sync + 'static,
-    ) -> Self {
-        Self { name: name.into(), bodies: bodies.to_vec(), law: Arc::new(law) }
-    }
-
-    /// A force alone, one wrench for each body; its derivatives are taken by central differences, 24 calls a
-    /// body.
-    pub fn by_differences(
-        name: impl Into<String>,
-        bodies: &[BodyId],
-        force: impl Fn(&[View], f64, &mut [Wrench]) + Send + Sync + 'static,
-    ) -> Self {
-        Self::new(name, bodies, move |views, time, out| differences(views, time, &force, out))
-    }
-}
-
-/// Changes of position (m), angle (rad) and velocity (m/s, rad/s) for central differences: powers of two, so
-/// that adding them does not round.
-const MOVED: f64 = 1.0 / 1_048_576.0;
-const FASTER: f64 = 1.0 / 8192.0;
-
-fn differences(views: &[View], time: f64, force: &dyn Fn(&[View], f64, &mut [Wrench]), out: &mut Linearised) {
-    let n = 6 * views.len();
-    let mut moved = views.to_vec();
-    let mut wrenches = vec![Wrench::default(); views.len()];
-    let mut at = |views: &[View], to: &mut [f64]| {
-        wrenches.fill(Wrench::default());
-        force(views, time, &mut wrenches);
-        for (w, to) in wrenches.iter().zip(to.chunks_mut(6)) {
-            w.force.write_to_slice(&mut to[..3]);
-            w.torque.write_to_slice(&mut to[3..]);
-        }
-    };
-    at(views, &mut out.force);
-    let (mut before, mut after) = (vec![0.0; n], vec![0.0; n]);
-    for column in 0..n {
-        let (body, axis) = (column / 6, DVec3::AXES[column % 3]);
-        let turns = column % 6 >= 3;
-        let mut both = |shift: &dyn Fn(&mut View, f64), apart: f64, matrix: &mut [f64]| {
-            for (sign, to) in [(-1.0, &mut before), (1.0, &mut after)] {
-                shift(&mut moved[body], sign * apart);
-                at(&moved, to);
-                moved[body] = views[body];
-            }
-            for row in 0..n {
-                matrix[row * n + column] = (before[row] - after[row]) / (2.0 * apart);
-            }
-        };
-        let place = |v: &mut View, x: f64| match turns {
-            true => v.rotation = (DQuat::from_scaled_axis(x * axis) * v.rotation).normalize(),
-            false => v.position += x * axis,
-        };
-        let speed = |v: &mut View, x: f64| match turns {
-            true => v.angular_velocity += x * axis,
-            false => v.velocity += x * axis,
-        };
-        both(&place, MOVED, &mut out.stiffness);
-        both(&speed, FASTER, &mut out.damping);
-    }
-}
 
 /// A force over its dynamic bodies alone: A, and the impulse h k̂ less what bodies with prescribed velocities
 /// take.
 #[derive(Clone, Debug, Default)]
-struct Reduced {
+pub(crate) struct Reduced {
     /// Slots, and their ranks in the problem.
     bodies: Vec<u32>,
     ranks: Vec<u32>,
@@ -265,80 +152,13 @@ impl Stiffness {
     }
 }
 
-impl World {
-    /// Adds a force on several bodies that is taken implicitly. It goes when one of its bodies does.
-    ///
-    /// ```
-    /// use drystone::{BodyDef, Settings, Shape, StiffForce, World};
-    /// use glam::DVec3;
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let mut world = World::new(Settings { h: 0.01, ..Settings::default() })?;
-    /// let ball = world.add_body(BodyDef::dynamic(Shape::Sphere { radius: 0.1 }, 2.0))?;
-    /// // A cubic spring to the origin: 1e9 N/m³.
-    /// world.add_stiff_force(StiffForce::by_differences("cubic", &[ball], |bodies, _, out| {
-    ///     let x = bodies[0].position;
-    ///     out[0].force = -1e9 * x.length_squared() * x;
-    /// }))?;
-    /// for _ in 0..2000 {
-    ///     world.step()?;
-    /// }
-    /// let sag = (2.0 * 9.81 / 1e9_f64).cbrt();
-    /// assert!((world.position(ball)?.z + sag).abs() < 1e-6);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn add_stiff_force(&mut self, force: StiffForce) -> Result<(), WorldError> {
-        let bad = |text: String| Err(WorldError::Field(format!("stiff force ({}): {text}", force.name)));
-        if force.bodies.is_empty() || force.bodies.len() > MOST_BODIES {
-            return bad(format!(
-                "must act on one to {MOST_BODIES} bodies, got {}; what is larger is a sum of several",
-                force.bodies.len()
-            ));
-        }
-        for (k, id) in force.bodies.iter().enumerate() {
-            if !self.model.contains(*id) {
-                return bad(WorldError::NoBody(*id).to_string());
-            }
-            if force.bodies[..k].contains(id) {
-                return bad(format!("names {} twice", self.model.describe(id.slot)));
-            }
-        }
-        let dynamic = |id: &&BodyId| self.model.bodies[id.slot as usize].inv_mass > 0.0;
-        let locked = |id: &&BodyId| self.model.bodies[id.slot as usize].planar.is_some();
-        match force.bodies.iter().filter(dynamic).count() {
-            0 => return bad("at least one of its bodies must be dynamic".into()),
-            1 | 2 => {}
-            _ => {
-                if let Some(id) = force.bodies.iter().find(locked) {
-                    let who = self.model.describe(id.slot);
-                    return bad(format!(
-                        "{who} is locked to a plane, which forces on three or more bodies cannot take yet"
-                    ));
-                }
-            }
-        }
-        self.stiff.push(force);
-        Ok(())
-    }
-
-    /// The stiff forces, in the order in which they were added.
-    pub fn stiff_forces(&self) -> &[StiffForce] {
-        &self.stiff
-    }
-
-    /// Takes all stiff forces away.
-    pub fn clear_stiff_forces(&mut self) {
-        self.stiff.clear();
-    }
-}
-
 /// The smallest radius of gyration of the dynamic ones among these bodies, m.
-fn gyration(model: &Model, bodies: impl Iterator<Item = u32>) -> f64 {
+pub(crate) fn gyration(model: &Model, bodies: impl Iterator<Item = u32>) -> f64 {
     bodies.filter_map(|b| model.gyration(b)).fold(f64::INFINITY, f64::min)
 }
 
 /// Multiplies the rows and columns of angles.
-fn rescale(matrix: &mut [f64], n: usize, by: f64) {
+pub(crate) fn rescale(matrix: &mut [f64], n: usize, by: f64) {
     let scale = |i: usize| if i % 6 < 3 { 1.0 } else { by };
     for i in 0..n {
         for j in 0..n {
@@ -348,7 +168,7 @@ fn rescale(matrix: &mut [f64], n: usize, by: f64) {
 }
 
 /// From `linearised` over all bodies to `one` over those that are dynamic.
-fn reduce(
+pub(crate) fn reduce(
     s: &mut Stiffness,
     model: &Model,
     views: &[View],
@@ -409,7 +229,7 @@ fn reduce(
 
 /// Compliant rows of the force in `one`, which acts on one or two bodies; what they cannot say goes into
 /// `v_free`.
-fn rows(
+pub(crate) fn rows(
     s: &mut Stiffness,
     model: &Model,
     rotation: impl Fn(usize) -> DQuat,

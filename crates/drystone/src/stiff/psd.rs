@@ -72,7 +72,7 @@ pub(crate) fn symmetrise(a: &mut [f64], n: usize) {
 
 /// Replaces a symmetric matrix by its positive part, Σ max(λ, 0) q qᵀ: the nearest positive semidefinite one
 /// in the Frobenius norm \[Higham1988\].
-pub(super) fn clip(a: &mut [f64], n: usize) {
+pub(crate) fn clip(a: &mut [f64], n: usize) {
     let (values, vectors) = eigen(a, n);
     a.fill(0.0);
     for (m, lambda) in values.iter().enumerate().filter(|(_, lambda)| **lambda > 0.0) {

@@ -8,50 +8,21 @@
 //!    recognised.
 //! 4. `patch` spreads the contact over features that lie along each other.
 
-use glam::{DMat3, DVec3};
+use glam::DMat3;
 
-use super::convex::{Convex, Pair, Vertex};
+use super::convex::{Convex, Pair};
 use super::epa::{self, WayOut};
 use super::exhaustive_sat;
 use super::gjk::{End, Gjk};
 use super::patch;
 use super::refine::{self, Optimum};
+use super::witness::Closest;
 use super::{ContactPoint, Manifold, SKEW};
 use crate::shape::{Pose, Shape};
 
 /// How closely the bounds of the walk must agree before Newton's method is tried, each time it has not come
 /// through: in parts of the scale of the cores and of their distance.
 const NEWTON_BRACKETS: [(f64, f64); 4] = [(0.02, 0.03), (1e-3, 1e-3), (0.0, 1e-6), (0.0, 1e-14)];
-
-/// The signed distance of two cores and where it is reached, in the frame of A.
-#[derive(Clone, Copy)]
-pub(super) struct Closest {
-    /// Unit, from B to A.
-    pub(super) normal: DVec3,
-    /// Along the normal, negative in overlap.
-    pub(super) separation: f64,
-    /// Points of the cores; their difference is `separation * normal`.
-    pub(super) on_a: DVec3,
-    pub(super) on_b: DVec3,
-    /// Pieces that are furthest along the normal.
-    pub(super) pieces: [u32; 2],
-}
-
-impl Closest {
-    /// With points that are right but for the last digits: across the normal they give in to each other as
-    /// the sizes of the cores are, so that the point of a small core stays on it. `low` is the point of A - B
-    /// least along the normal.
-    fn new(pair: &Pair, normal: DVec3, low: &Vertex, points: (DVec3, DVec3)) -> Self {
-        let separation = normal.dot(low.w);
-        let apart = points.0 - points.1;
-        let (size_a, size_b) = (pair.a.extent(), pair.b.extent());
-        let share = if size_a + size_b > 0.0 { size_a / (size_a + size_b) } else { 0.5 };
-        let across = share * (apart - normal * normal.dot(apart));
-        let rough = points.0 - across;
-        let on_a = rough + normal * normal.dot(low.a - rough);
-        Self { normal, separation, on_a, on_b: on_a - normal * separation, pieces: low.pieces }
-    }
-}
 
 /// The contacts of two bounded convex shapes; nothing for other shapes.
 pub(super) fn contacts(

@@ -34,6 +34,7 @@ mod project;
 mod refine;
 mod simplex;
 mod sphere;
+mod witness;
 
 use glam::{DMat3, DVec3};
 

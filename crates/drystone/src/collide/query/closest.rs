@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 
+use super::Projection;
 use crate::collide::Aabb;
 use crate::collide::midphase::query::{nearest_on_field, nearest_on_mesh};
 use crate::collide::midphase::{Finder, relative};
@@ -93,18 +94,6 @@ fn beside_surface(a: &Shape, pose_a: &Pose, b: &Shape, pose_b: &Pose) -> Option<
     let middle = 0.5 * (p.on_a + p.on_b);
     let half = 0.5 * distance * p.normal;
     Some(ClosestPoints { distance, on_a: middle + half, on_b: middle - half, normal: p.normal })
-}
-
-/// Where a shape is nearest to a point, in world coordinates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Projection {
-    /// Signed distance of the point from the surface, m; negative inside.
-    pub distance: f64,
-    /// The nearest point of the surface, m.
-    pub point: DVec3,
-    /// Unit outward normal there.
-    pub normal: DVec3,
 }
 
 /// The point of a shape's surface nearest to `point`. A closed mesh is solid, an open one has no inside.

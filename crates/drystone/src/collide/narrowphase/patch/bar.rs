@@ -3,8 +3,8 @@
 use glam::{DVec2, DVec3};
 
 use super::{END, View};
-use crate::collide::narrowphase::general::Closest;
 use crate::collide::narrowphase::point_selection::Spread;
+use crate::collide::narrowphase::witness::Closest;
 use crate::collide::narrowphase::{ALONG_SIN, ContactPoint, Manifold};
 
 /// Sharp edges count as along each other up to this sine.

@@ -21,8 +21,8 @@ use self::disc::Disc;
 use self::polygon::{CORNERS, Polygon, clip_to_polygon};
 use super::convex::{Convex, Pair};
 use super::feature::Feature;
-use super::general::Closest;
 use super::point_selection::{Candidate, Spread};
+use super::witness::Closest;
 use super::{ContactPoint, Manifold, tangents};
 
 /// The closest point of bars counts beside the ends of their common stretch when it is nearer by this part of

@@ -5,17 +5,38 @@
 //! `docs/benchmarks/steps.md` has both measured. Parts are for motion that h does not resolve. Contacts start
 //! warm in each of them, and the pairs of the broad phase last for many.
 
+use drystone_solve::parallel;
+
+use super::World;
 use crate::report::{StepError, StepReport};
+use crate::setup::Setup;
 use crate::state::State;
-use crate::step;
-use crate::world::World;
+use crate::step::take;
+
+/// Fewer bodies are not worth calling all threads for.
+const MIN_PARALLEL_BODIES: usize = 4096;
+
+/// Advances `w` by one step of the half-implicit scheme [TasoraAnitescu2011, eq. 47a-c].
+pub(crate) fn whole_step(w: &mut World) -> Result<StepReport, StepError> {
+    if w.loose {
+        let step = w.state.step + 1;
+        w.assemble_joints().map_err(|e| StepError::Assembly { step, text: e.to_string() })?;
+    }
+    let World { model, settings, fields, stiff, state, work, hooks, .. } = w;
+    let setup = Setup { model, settings, fields, stiff };
+    if model.facts().dynamic < MIN_PARALLEL_BODIES {
+        take(setup, state, work, hooks)
+    } else {
+        parallel::with_team(|| take(setup, state, work, hooks))
+    }
+}
 
 /// One step of `w`, in as many parts as its settings say. After an error the state is the one before the
 /// first of them.
-pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
+pub(super) fn step(w: &mut World) -> Result<StepReport, StepError> {
     let parts = w.settings.substeps;
     if parts <= 1 {
-        return step::step(w);
+        return whole_step(w);
     }
     let mut before = std::mem::replace(&mut w.whole, State::new(0));
     before.clone_from(&w.state);
@@ -32,7 +53,7 @@ pub(crate) fn step(w: &mut World) -> Result<StepReport, StepError> {
             w.state.torque.clone_from(&before.torque);
             w.state.step = before.step;
         }
-        match step::step(w) {
+        match whole_step(w) {
             Ok(r) => {
                 told = Some(match told.take() {
                     Some(all) => {

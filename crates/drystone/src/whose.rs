@@ -1,21 +1,19 @@
-//! Back to a saved state, and how a state knows whose it is.
+//! How a state knows whose it is.
 //!
 //! A state carries a sum over the living bodies (id, centre of mass), their shapes (slot, kind, size) and the
 //! joints (id, kind, bodies) of the world that it was taken from. Worlds that were made alike, loaded or
 //! copied have the same sum, and so has a world where somebody came and went.
 
-use glam::{DQuat, DVec3};
+use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::body::Motion;
-use crate::joint::{Joint, JointState};
+use crate::joint::Joint;
 use crate::model::{Body, ColliderSlot, Model, NOBODY};
-use crate::state::State;
-use crate::world::{World, WorldError};
 
 /// Of which bodies, shapes and joints a state is. Motion is compared without it.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Whose(u64);
+pub(crate) struct Whose(pub(crate) u64);
 
 impl PartialEq for Whose {
     fn eq(&self, _: &Self) -> bool {
@@ -24,7 +22,7 @@ impl PartialEq for Whose {
 }
 
 /// Words stirred into one (the finaliser of SplitMix64 after each).
-fn stirred(words: &[u64]) -> u64 {
+pub(crate) fn stirred(words: &[u64]) -> u64 {
     words.iter().fold(0x9e37_79b9_7f4a_7c15, |h, word| {
         let mut x = (h ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -34,7 +32,7 @@ fn stirred(words: &[u64]) -> u64 {
 }
 
 /// A name as a number (FNV-1a).
-fn spelled(name: &str) -> u64 {
+pub(crate) fn spelled(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
@@ -43,7 +41,7 @@ impl Whose {
     pub const EMPTY: Self = Self(1);
 
     /// States of files that do not say it have 0.
-    fn is_known(self) -> bool {
+    pub(crate) fn is_known(self) -> bool {
         self.0 != 0
     }
 
@@ -94,89 +92,6 @@ impl Model {
             all.add_joint(j as u32, &self.joints[j]);
         }
         all
-    }
-}
-
-impl State {
-    /// Fills up slots that the state does not know yet.
-    fn fit(&mut self, bodies: usize, joints: usize) {
-        for column in
-            [&mut self.position, &mut self.velocity, &mut self.omega, &mut self.force, &mut self.torque]
-        {
-            column.resize(bodies, DVec3::ZERO);
-        }
-        self.rotation.resize(bodies, DQuat::IDENTITY);
-        self.crossings.resize(bodies, [0; 3]);
-        self.joints.resize(joints, JointState::default());
-    }
-}
-
-impl World {
-    /// Goes back (or on) to a state of these same bodies: of this world, of one that it was loaded or copied
-    /// from, or of one made in the same way. Bodies that came and went since do not matter. Positions,
-    /// velocities, applied forces, warm starts, time and random numbers are the state's; settings, masses,
-    /// shapes, motors and materials stay as they are now, and so do bodies that are static by now: they have
-    /// no velocity.
-    ///
-    /// # Errors
-    /// For a state of other bodies: where some came or went, got shapes of other kinds or sizes, other joints
-    /// or another centre of mass, and for states of other worlds. The world stays as it was.
-    pub fn restore(&mut self, mut state: State) -> Result<(), WorldError> {
-        self.check_state(&state)?;
-        state.fit(self.model.bodies.len(), self.model.joints.len());
-        state.whose = self.model.whose();
-        for i in self.model.slots().filter(|i| self.model.bodies[*i].motion == Motion::Static) {
-            (state.velocity[i], state.omega[i]) = (DVec3::ZERO, DVec3::ZERO);
-        }
-        self.loose = state.step == 0;
-        self.state = state;
-        self.moved();
-        self.work.collision.sleepers.forget();
-        self.fit_flow();
-        self.recall_events();
-        Ok(())
-    }
-
-    /// Whether [`World::restore`] would take this state, without going there.
-    ///
-    /// # Errors
-    /// As [`World::restore`].
-    pub fn check_state(&self, state: &State) -> Result<(), WorldError> {
-        let (bodies, joints) = (self.model.bodies.len(), self.model.joints.len());
-        let own = self.model.whose();
-        let (known, alike) = (state.whose.is_known(), state.whose.0 == own.0);
-        let [x, j] = [state.position.len(), state.joints.len()];
-        // Empty slots of the world are nobody: who came and went is no other number of bodies.
-        let alive = [self.model.slots().count(), self.model.joint_slots().count()];
-        let wrong = |n: usize, slots: usize, alive: usize| match (known, alike) {
-            (false, _) => n != slots,
-            (true, true) => n > slots,
-            (true, false) => n != slots && alive == slots,
-        };
-        if wrong(x, bodies, alive[0]) {
-            return Err(WorldError::StateSize { state: x, world: bodies });
-        }
-        if wrong(j, joints, alive[1]) {
-            return Err(WorldError::Joint(format!("the state has {j} joints, the world {joints}")));
-        }
-        if known && !alike {
-            return Err(WorldError::Body(
-                "the state is of other bodies: since it was saved bodies or joints came or went, or one got \
-                 other shapes (kind or size) or another centre of mass; or it is another world's"
-                    .into(),
-            ));
-        }
-        if !state.order.is_sound(x) {
-            return Err(WorldError::Body(
-                "the state's order has a place twice, or one that no body has".into(),
-            ));
-        }
-        Ok(())
-    }
-
-    /// To be said after every change of bodies, their shapes and their centres that adds nothing.
-    pub(crate) fn renamed(&mut self) {
-        self.state.whose = self.model.whose();
     }
 }
 

@@ -1,6 +1,8 @@
 //! Arrows point down only: every crate of the workspace may use just the crates below it. Comments fit the
 //! page.
 
+mod circles;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,21 +1,17 @@
-//! Joints of a world: adding, removing, commanding, reading.
+//! Joints: adding, removing, motors, reactions.
 
-use glam::{DMat3, DVec3};
-
-use super::custom::Custom;
-use super::equation::{Equations, MOST_COORDINATES, Placed, unwrap};
-use super::law::{Law, Limits, Motor};
-use super::slot::{Joint, JointError, JointState, Reaction, WORLD_BODY, rate};
-use super::{Frames, JointDef, JointId, Kind, Sort};
+use super::World;
 use crate::body::Motion;
-use crate::model::{BodyId, Model};
+use crate::error::WorldError;
+use crate::joint::custom::Custom;
+use crate::joint::equation::{Equations, MOST_COORDINATES, Placed, unwrap};
+use crate::joint::law::{Law, Limits, Motor};
+use crate::joint::slot::{Joint, JointError, JointState, Reaction, WORLD_BODY};
+use crate::joint::{Frames, JointDef, JointId, Kind, Sort};
+use crate::joint::{drift::bad, error_of};
+use crate::model::BodyId;
 use crate::shape::Pose;
-use crate::state::State;
-use crate::world::{World, WorldError};
-
-fn bad(what: &str, why: impl std::fmt::Display) -> WorldError {
-    WorldError::Joint(format!("{what}: {why}"))
-}
+use glam::{DMat3, DVec3};
 
 impl World {
     /// Adds a joint, before or between steps. Its bodies stop colliding with each other unless the definition
@@ -312,34 +308,4 @@ impl World {
         self.state.joints[j].angle[coordinate] = unwrap(e.coordinates()[coordinate].value, near);
         Ok(())
     }
-}
-
-/// By how much one joint is off: see [`World::joint_error`].
-pub(crate) fn error_of(model: &Model, state: &State, j: usize, e: &mut Equations) -> JointError {
-    error_at(model, state, j, state.time, e)
-}
-
-/// The same for bodies that are where `state` says at another `time`, s.
-pub(crate) fn error_at(model: &Model, state: &State, j: usize, time: f64, e: &mut Equations) -> JointError {
-    let joint = &model.joints[j];
-    let mut worst = JointError::default();
-    // A step of no length around now: rates are derivatives.
-    let tiny = 1e-6;
-    let placed = joint.place(state, &state.joints[j], [time, time + tiny]);
-    joint.kind.demands_into(&placed, e);
-    let twists = joint.twists(state);
-    for row in e.rows().iter().filter(|r| !joint.is_compliant(r.angular)) {
-        let rate = rate(&row.jacobian, &twists) + row.rate;
-        let (position, velocity) = match row.sort {
-            Sort::Holonomic => (row.error.abs(), rate.abs()),
-            Sort::Nonholonomic => (0.0, rate.abs()),
-            Sort::Unilateral => {
-                ((-row.error).max(0.0), if row.error <= 0.0 { (-rate).max(0.0) } else { 0.0 })
-            }
-            Sort::Elastic { .. } => (0.0, 0.0),
-        };
-        worst.position = worst.position.max(position);
-        worst.velocity = worst.velocity.max(velocity);
-    }
-    worst
 }
