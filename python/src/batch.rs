@@ -222,7 +222,7 @@ impl Batch {
         let worlds: Vec<&PyWorld> = self.worlds.iter().map(|w| w.get()).collect();
         if let Some(k) = py.detach(|| worlds.iter().position(|w| w.is_watched())) {
             return Err(input(format!(
-                "world {k} has hooks or is being recorded, and a batch calls nobody: step it alone"
+                "world {k} has hooks or is being recorded, and a batch does not call hooks: step it alone"
             )));
         }
         let mut failures: Vec<Option<StepError>> = self.worlds.iter().map(|_| None).collect();

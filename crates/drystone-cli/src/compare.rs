@@ -34,8 +34,8 @@ pub struct Args {
     simulation: Simulation,
     /// More contact problems, or folders of them: where the first one is no scene but a problem (.json, .dat,
     /// .hdf5) or a folder, solvers are compared by performance profiles. --tolerance is then relative to |q|
-    /// [default: 1e-8], and a solve ends after --budget-ms [default: 5000, of the wall's clock: what is not
-    /// solved by then may be on an idler machine] or --iterations [default: 100000].
+    /// [default: 1e-8], and a solve ends after --budget-ms [default: 5000, wall time: on a machine
+    /// with less load more may be solved] or --iterations [default: 100000].
     #[arg(value_name = "PROBLEM")]
     more: Vec<PathBuf>,
     /// Solvers with parameters, separated by commas: pgs,pgj:omega=0.3,pssor (a part with = and no :

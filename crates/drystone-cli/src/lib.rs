@@ -38,7 +38,7 @@ mod zoo;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use elsewhere::Elsewhere;
 
-/// Rigid bodies, hard contacts and dry friction, with an honest statement of accuracy.
+/// Rigid-body dynamics with hard contacts and dry friction; every step has a certificate of its accuracy.
 #[derive(Parser)]
 #[command(name = "drystone", version, max_term_width = 110)]
 struct Cli {
@@ -51,7 +51,7 @@ enum Command {
     /// Simulate a scene and report.
     #[command(allow_negative_numbers = true)]
     Run(run::Args),
-    /// Go on with a recorded run from its last checkpoint, to the same bits as if it had never stopped.
+    /// Continue a recorded run from its last checkpoint; the result is bitwise that of an uninterrupted run.
     #[command(allow_negative_numbers = true)]
     Resume(resume::Args),
     /// Write a recording in another form: tables, surfaces for ParaView, a glTF animation, an HTML file,
@@ -70,10 +70,11 @@ enum Command {
     Import(import::Args),
     /// Print the JSON Schema of scene files, for editors that complete from it.
     Schema,
-    /// Validate a scene file or flat state: what it holds and what looks like a slip; exit 2 with all errors
+    /// Validate a scene file or flat state: what it holds, and what is probably not intended; exit 2 with all errors
     /// by file, line, column and field.
     Check(catalogue::CheckArgs),
-    /// Solve one step of a scene, or problems from files, with several solvers, judged by one certificate.
+    /// Solve one step of a scene, or problems from files, with several solvers, and compare their
+    /// results by the same certificate.
     #[command(allow_negative_numbers = true)]
     Compare(compare::Args),
     /// Solve a bare contact problem from a file; exit 3 if the tolerance was not reached.

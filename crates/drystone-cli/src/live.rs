@@ -24,21 +24,20 @@ use drystone_cuda::backend::Backend;
 pub struct Args {
     #[command(flatten)]
     simulation: Simulation,
-    /// Write what was driven, when the program ends, and as soon as it is to end where a step takes
-    /// long: `drystone run SCENE --inputs FILE` does it again to the
-    /// same bits.
+    /// Write all inputs when the program ends; `drystone run SCENE --inputs FILE` repeats the run bit for
+    /// bit.
     #[arg(long, value_name = "FILE.json")]
     inputs: Option<PathBuf>,
-    /// Wait for the page to let it go.
+    /// Start paused.
     #[arg(long)]
     paused: bool,
     /// Speed over real time.
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     pace: f64,
-    /// Rather fall behind real time than cap iterations.
+    /// Never cap iterations; fall behind real time instead.
     #[arg(long)]
     exact: bool,
-    /// End after so many seconds of real time, with the step under way [default: with Ctrl-C].
+    /// End after so many seconds of real time, with the step under way [default: runs until Ctrl-C].
     #[arg(long, value_name = "S")]
     wall: Option<f64>,
     #[command(flatten)]

@@ -53,10 +53,10 @@ pub struct Args {
     /// Spheres, boxes of a stack, or steps of each scene [default: 220,1000; 10,30,100,300; 1500; 12].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sizes: Vec<usize>,
-    /// When the packing's step is taken, until when those of the scenes are, or how long runs are, s.
+    /// Simulated time of the step (packing), or of the end of the runs, s.
     #[arg(long, value_name = "S", default_value_t = 5.0)]
     at_time: f64,
-    /// Iterations to look after, or the most that may be taken [default: 50,200,2000; 20000; 1000; 200].
+    /// Iteration counts to report, or the cap [default: 50,200,2000; 20000; 1000; 200].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     iterations: Vec<usize>,
     /// Cap on the time of one solve, s.

@@ -651,7 +651,7 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>, backend: Opti
         text += &format!("  velocity err. {told}\n");
     }
     if let Some(f) = &r.contact_forces {
-        let unknown = if f.unknown > 0 { format!(", {} not looked at", f.unknown) } else { String::new() };
+        let unknown = if f.unknown > 0 { format!(", {} not examined", f.unknown) } else { String::new() };
         text += &format!(
             "  forces        {} of {} contacts have forces that are determined{unknown}\n",
             f.determined, f.pressed
@@ -661,9 +661,15 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>, backend: Opti
         "  overlap       {:.3e} m at the end, {:.3e} at worst\n",
         r.penetration_m.last_max, r.penetration_m.max
     );
+    if r.solver.contradictory_steps > 0 {
+        text += &format!(
+            "  contradicted  in {} steps rows that ask for a motion missed more than half of it\n",
+            r.solver.contradictory_steps
+        );
+    }
     if r.substepped.steps > 0 {
         text += &format!(
-            "  substeps      in {} steps, of islands whose motion the step does not resolve; {} at most\n",
+            "  substeps      in {} steps islands took substeps, at most {} each\n",
             r.substepped.steps, r.substepped.most
         );
     }
@@ -692,6 +698,7 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>, backend: Opti
     for (key, value) in &r.scene_results {
         let shown = match value {
             serde_json::Value::Array(_) | serde_json::Value::Object(_) => continue,
+            serde_json::Value::Null => "-".into(),
             // Whole numbers are counts.
             serde_json::Value::Number(n) if n.is_f64() => n.as_f64().map_or_else(String::new, short),
             other => other.to_string(),
@@ -705,14 +712,28 @@ fn summary(r: &Report, wished: Option<usize>, dump: Option<&Dump>, backend: Opti
             text += &format!("  {name:<13} {did} {}\n", each.collect::<Vec<_>>().join("; "));
         }
     }
-    for w in r.warnings.iter().take(3) {
-        text += &format!("  warning       step {}: {}\n", w.step, w.text);
-    }
-    let more = r.warnings.len().saturating_sub(3) as u64 + r.warnings_left_out;
-    if more > 0 {
-        text += &format!("  and {more} more warnings\n");
-    }
+    text += &warnings(r);
     text + &format!("  state hash    {}\n", r.state_hash)
+}
+
+/// The first warning of each kind, and how many more there are.
+fn warnings(r: &Report) -> String {
+    let mut kinds: Vec<(&Warning, usize)> = Vec::new();
+    for w in &r.warnings {
+        match kinds.iter_mut().find(|(first, _)| first.kind == w.kind) {
+            Some((_, more)) => *more += 1,
+            None => kinds.push((w, 0)),
+        }
+    }
+    let mut text = String::new();
+    for (w, more) in kinds {
+        let like = if more > 0 { format!(" (and {more} more like it)") } else { String::new() };
+        text += &format!("  warning       step {}: {}{like}\n", w.step, w.text);
+    }
+    if r.warnings_left_out > 0 {
+        text += &format!("  and {} more warnings\n", r.warnings_left_out);
+    }
+    text
 }
 
 /// To four digits; the report has them all.

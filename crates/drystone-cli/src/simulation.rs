@@ -39,11 +39,12 @@ pub struct Simulation {
     pub step: Option<f64>,
     /// Time integrator: euler (the half-implicit scheme of the papers), moreau:theta=0.5 (positions follow
     /// the mean of old and new velocities), rattle:order=4 (or 2; smooth motion of mechanisms, euler in steps
-    /// with contacts), auto (rattle in worlds with joints, euler in others) [default: the scene's own, auto].
+    /// with contacts), auto (rattle for mechanisms that nothing touches, euler for all else) [default: the
+    /// scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub integrator: Option<String>,
-    /// Contact model: ccp, the convex relaxation (Coulomb's law but for a lift of mu h |v_t|); coulomb, the
-    /// exact law; or lcp[:facets=4,form=stewart], a linear complementarity problem on cones of facets
+    /// Contact model: ccp, Coulomb's law with a relaxed normal condition (sliding bodies hover at
+    /// mu h |v_t|); coulomb, the exact law; or lcp[:facets=4,form=stewart], a linear complementarity problem on cones of facets
     /// (form=convex: of the relaxed law), by the solver lemke [default], nsgs-lemke or nsgs-qp [default: the
     /// scene's own, ccp].
     #[arg(long, value_name = "ccp|coulomb|lcp")]
@@ -52,19 +53,19 @@ pub struct Simulation {
     /// scene's own, auto].
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub solver: Option<String>,
-    /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
+    /// Largest natural-map residual to accept, m/s; 0 runs all iterations [default: the scene's own, 1e-4].
     #[arg(long, value_name = "M_PER_S")]
     pub tolerance: Option<f64>,
     /// Cap on iterations of a velocity problem, for each island and each of its substeps; 0 leaves everything
     /// to the position problem [default: the scene's own, 20000].
     #[arg(long, value_name = "N")]
     pub iterations: Option<usize>,
-    /// Speed before accuracy: at most 70 iterations for each island, and each of its substeps. Piles that
-    /// move are not solved to the tolerance then; the report says how many steps are.
+    /// Speed before accuracy: at most 70 iterations for each island, and each of its substeps. Heaps
+    /// in motion then end above the tolerance; the report counts the solved steps.
     #[arg(long, conflicts_with = "iterations")]
     pub fast: bool,
-    /// Compliance of what asks for a motion (moving walls, motors, bounces, overlaps), over its own diagonal
-    /// of N; 0 is the rigid problem of the papers, which may have no solution: that ends the run with an
+    /// Compliance of rows that ask for a motion (moving walls, motors, bounces, overlaps), as a share of their
+    /// own diagonal of N; 0: rigid, as in the papers, where a step without a solution ends the run with an
     /// error [default: 1e-2].
     #[arg(long, value_name = "C")]
     pub compliance: Option<f64>,
@@ -72,8 +73,8 @@ pub struct Simulation {
     /// (Results then depend on the machine's speed.)
     #[arg(long, value_name = "MS")]
     pub budget_ms: Option<f64>,
-    /// Begin every velocity problem from zero, not from the last step's multipliers: to see what they are
-    /// worth.
+    /// Begin every velocity problem from zero, not from the last step's multipliers: to measure the gain of
+    /// warm starts.
     #[arg(long)]
     pub cold: bool,
     /// Parts that a step is taken in, each of h/N with its own contacts and a share of --iterations and
@@ -87,7 +88,7 @@ pub struct Simulation {
     /// Cap on iterations of one position problem.
     #[arg(long, value_name = "N")]
     pub position_iterations: Option<usize>,
-    /// What happens to overlaps: none, moreau (the same, contacts that touch alone), scaled:K=0.2,
+    /// Treatment of overlaps: none, moreau (none, with rows only for contacts that touch), scaled:K=0.2,
     /// clamped:A=0.1, post:tolerance=1e-4,accept=1e-4,reach=0.1,rounds=3.
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub stabilisation: Option<String>,
@@ -102,8 +103,8 @@ pub struct Simulation {
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Where steps are taken: on the processor; on an NVIDIA GPU (see `drystone devices`), whole steps
-    /// of worlds of grains, else velocity and position problems by apgd or pgj [auto: apgd]; or, with
-    /// auto, steps of worlds of grains on whichever is quicker in a trial, and all others on the processor.
+    /// of sphere scenes (dynamic spheres among static and kinematic shapes), else velocity and position problems by apgd or pgj [auto: apgd]; or, with
+    /// auto, steps of sphere scenes on whichever is quicker in a trial, and all others on the processor.
     #[arg(long, value_name = "cpu|cuda|auto", default_value = "cpu")]
     pub backend: String,
     /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded
@@ -222,7 +223,7 @@ impl Simulation {
     ) -> Result<(Scene, World, Labels, Option<Assembled>), Failure> {
         if let Some(recording) = record::folder_of(Path::new(&self.scene)) {
             return Err(Failure::input(format!(
-                "{}: is a recording, and no scene: drystone view {shown} shows it, drystone resume {shown} goes on with its run, drystone \
+                "{}: is a recording, not a scene: drystone view {shown} shows it, drystone resume {shown} continues its run, drystone \
                  report {shown} sums it up, drystone export writes it in other forms",
                 self.scene,
                 shown = recording.display()

@@ -55,7 +55,7 @@ pub struct Args {
     /// What varies along the x axis; one run for each value.
     #[arg(long, value_name = "NAME=V1,V2,...")]
     vary: String,
-    /// What tells the curves apart; all runs are done for each value.
+    /// One curve for each value of this option; all runs are done for each.
     #[arg(long = "for", value_name = "NAME=W1,W2,...")]
     curves: Option<String>,
     /// The number to compare, by its path in the report: penetration_m.mean, ms_per_step.solve, ... A list of

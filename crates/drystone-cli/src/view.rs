@@ -52,7 +52,7 @@ impl Serve {
                 false => String::new(),
             };
             eprintln!(
-                "drystone: other machines can open this page{name}; it connects with the token in the address, and to nobody else"
+                "drystone: other machines can open this page{name}; only pages with the token in the address can connect"
             );
         }
         std::io::stdout().flush().map_err(Failure::run)?;

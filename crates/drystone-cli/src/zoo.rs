@@ -42,7 +42,7 @@ pub struct Args {
     /// Scenes at a time, each of them on one thread [default: one per core].
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Everything about every scene as JSON; - is standard output. Folders on the way are made.
+    /// Results of every scene as JSON; - is standard output. Folders on the way are made.
     #[arg(long, value_name = "FILE.json")]
     report: Option<PathBuf>,
 }

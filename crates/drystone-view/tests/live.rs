@@ -164,7 +164,7 @@ fn bodies_are_added_where_there_is_room_and_not_without_end() {
         for _ in 0..200 {
             link.send(ball([0.0, 0.0, 50.0]));
         }
-        wait(&link, "it says why not", |now| now.status.1.contains("no room for the ball there"));
+        wait(&link, "it says why not", |now| now.status.1.contains("would overlap other bodies"));
         for k in 0..1100 {
             link.send(ball([0.1 * (k / 40) as f32, 0.1 * (k % 40) as f32, 60.0]));
         }

@@ -211,7 +211,7 @@ pub enum StepError {
     },
     /// Without compliance: constraints that no velocities satisfy.
     #[error(
-        "step {step}: the rigid problem has no solution: {text} contradict each other (a compliance above 0 lets what asks for a motion give way)"
+        "step {step}: the rigid problem has no solution: {text} contradict each other (a compliance above 0 makes rows that ask for a motion compliant)"
     )]
     Infeasible {
         /// Step number.

@@ -295,7 +295,7 @@ pub struct Settings {
     /// A solver by name, with parameters: a [`Method`](crate::Method) becomes one by `into()`; texts are
     /// those of `drystone solvers`.
     pub solver: String,
-    /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
+    /// Largest natural-map residual to accept, m/s; 0 runs all iterations [default: the scene's own, 1e-4].
     pub tolerance: f64,
     /// Cap on iterations of the velocity problem; 0 skips it (the position-based limit).
     pub iterations: usize,

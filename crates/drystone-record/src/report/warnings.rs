@@ -39,10 +39,10 @@ pub fn contradiction(world: &World, r: &StepReport) -> Warning {
     let who = if names.is_empty() {
         "it is not known where".into()
     } else {
-        format!("hardest pressed: {}", names.join(", "))
+        format!("largest impulses: {}", names.join(", "))
     };
     let text = format!(
-        "constraints contradict each other: what asks for a motion (moving walls, motors, overlaps, bounces, limits) gave way, and missed most of it; {who}"
+        "constraints contradict each other: rows that ask for a motion (moving walls, motors, overlaps, bounces, limits) missed more than half of it; {who}"
     );
     Warning { step: r.step, kind: "wedged".into(), bodies, text }
 }
@@ -84,7 +84,7 @@ fn party(model: &drystone::Model, p: &Party) -> String {
 /// The first step whose bounces were cut.
 pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
     let text = format!(
-        "bounces, several at once, or joints along arcs would have given an island energy: it took {share:.3} of them in this step (solver.cut_bounces in the report counts such steps; shorter ones need it less)"
+        "bounces or joint curvature would have added energy to an island; they were scaled by {share:.3} in this step (solver.cut_bounces in the report counts such steps; a shorter --step makes them rarer)"
     );
     Warning { step: r.step, kind: "restitution".into(), bodies: Vec::new(), text }
 }
@@ -93,7 +93,7 @@ pub(super) fn bounce(r: &StepReport, share: f64) -> Warning {
 pub(super) fn deep(world: &World, r: &StepReport, deep: &DeepOverlap) -> Warning {
     let [a, b] = deep.bodies.map(|b| world.model().describe(b));
     let text = format!(
-        "{a} and {b} overlap by {:.3e} m, with {:.3e} m inside the smaller of them: they are pressed together, or were thrown at each other within a step, where shorter steps leave less",
+        "{a} and {b} overlap by {:.3e} m, with {:.3e} m inside the smaller of them: they are pressed together, or hit each other at speed within a step: a shorter --step reduces this",
         deep.depth, deep.size
     );
     Warning { step: r.step, kind: "overlap".into(), bodies: deep.bodies.to_vec(), text }
@@ -110,7 +110,7 @@ pub fn apart(world: &World, r: &StepReport, apart: &JointDrift) -> Warning {
 pub(super) fn unresolved(world: &World, r: &StepReport, bodies: [u32; 2]) -> Warning {
     let [a, b] = bodies.map(|b| world.model().describe(b));
     let text = format!(
-        "{a} and {b} move too fast for {} substeps, and may overlap or pass each other (substepped.unresolved_steps in the report counts such steps): take a shorter --step, or more --max-substeps",
+        "the motion of {a} and {b} is not resolved by {} substeps; they may overlap or pass through each other (substepped.unresolved_steps in the report counts such steps): take a shorter --step, or more --max-substeps",
         world.settings().max_substeps
     );
     Warning { step: r.step, kind: "unresolved".into(), bodies: bodies.to_vec(), text }

@@ -41,7 +41,7 @@ pub(super) fn of_joint(world: &World, slot: usize, index: impl Fn(u32) -> i64) -
         Kind::Prismatic => JointKind::Prismatic,
         Kind::Fixed => JointKind::Fixed,
         Kind::Ball => JointKind::Ball,
-        ref other => return Err(format!("there is no {} joint in the format", other.name())),
+        ref other => return Err(format!("flat states have no {} joint", other.name())),
     };
     if joint.compliance != [0.0; 2] {
         return Err("it is compliant".into());

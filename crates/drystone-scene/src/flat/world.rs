@@ -317,7 +317,7 @@ fn of_shape(shape: &Shape, local: &Pose, inertia: &DMat3) -> Result<(FlatBody, O
         Shape::Cylinder { radius, half_length } => {
             (BodyShape::Cylinder, Some(radius), None, Some(half_length))
         }
-        ref other => return Err(format!("there is no {} in the format", spoken(other))),
+        ref other => return Err(format!("flat states have no {}", spoken(other))),
     };
     if local.position != DVec3::ZERO {
         return Err("its centre of mass is not the centre of its shape".into());

@@ -146,11 +146,11 @@ fn what_it_cannot_hold_is_refused_with_the_body() {
     let apart =
         Shape::compound(vec![(Pose::IDENTITY, cube.clone()), (Pose::at(DVec3::X * 3.0), cube.clone())]);
     for (shape, name) in [
-        (Shape::Cone { radius: 1.0, height: 1.0 }, "no cone in the format"),
-        (Shape::Ellipsoid { half: tall }, "no ellipsoid in the format"),
-        (Shape::rounded(cube.clone(), 0.1).unwrap(), "no rounded box in the format"),
+        (Shape::Cone { radius: 1.0, height: 1.0 }, "have no cone"),
+        (Shape::Ellipsoid { half: tall }, "have no ellipsoid"),
+        (Shape::rounded(cube.clone(), 0.1).unwrap(), "have no rounded box"),
         (Shape::rounded(hull.clone(), 0.1).unwrap(), "no rounded"),
-        (apart.unwrap(), "no compound in the format"),
+        (apart.unwrap(), "have no compound"),
     ] {
         let e = refused(vec![BodyDef::dynamic(shape, 1.0).named("odd")]);
         assert!(e.contains("body 0 (odd)") && e.contains(name), "{e}");

@@ -57,7 +57,7 @@ pub use spec::{BadSpec, Param, Spec, nearest};
 /// When to stop.
 #[derive(Clone, Debug)]
 pub struct Stop {
-    /// Largest natural-map residual to accept, m/s; 0 runs all iterations.
+    /// Largest natural-map residual to accept, m/s; 0 runs all iterations [default: the scene's own, 1e-4].
     pub tolerance: f64,
     /// Cap on iterations (in the solver's own unit).
     pub iterations: usize,

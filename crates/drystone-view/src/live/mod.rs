@@ -330,7 +330,7 @@ impl<'a> Live<'a> {
         }
         if !self.world.has_room(&added(*cube, *size, *at)) {
             let what = if *cube { "cube" } else { "ball" };
-            return Err(format!("there is no room for the {what} there"));
+            return Err(format!("the {what} would overlap other bodies there"));
         }
         Ok(())
     }

@@ -100,7 +100,7 @@ fn answer(mut stream: TcpStream, pass: &Pass, guard: &Guard, show: Show) -> std:
         }
     };
     if pass.is_turned_away {
-        return refuse(&mut stream, 503, "there is no room for another page: close one that is open");
+        return refuse(&mut stream, 503, "too many open pages: close one");
     }
     if request.path == "/socket" {
         return match guard.check_socket(&request) {
