@@ -44,9 +44,9 @@ pub struct Simulation {
     #[arg(long, value_name = "NAME[:k=v,...]")]
     pub integrator: Option<String>,
     /// Contact model: ccp, Coulomb's law with a relaxed normal condition (sliding bodies hover at
-    /// mu h |v_t|); coulomb, the exact law; or lcp[:facets=4,form=stewart], a linear complementarity problem on cones of facets
-    /// (form=convex: of the relaxed law), by the solver lemke [default], nsgs-lemke or nsgs-qp [default: the
-    /// scene's own, ccp].
+    /// mu h |v_t|); coulomb, the exact law; or lcp[:facets=4,form=stewart], a linear complementarity problem
+    /// on cones of facets (form=convex: of the relaxed law), by the solver lemke [default], nsgs-lemke or
+    /// nsgs-qp [default: the scene's own, ccp].
     #[arg(long, value_name = "ccp|coulomb|lcp")]
     pub model: Option<String>,
     /// Solver with parameters, such as pgs:omega=0.6,lambda=0.9 (see `drystone solvers`) [default: the
@@ -64,9 +64,9 @@ pub struct Simulation {
     /// in motion then end above the tolerance; the report counts the solved steps.
     #[arg(long, conflicts_with = "iterations")]
     pub fast: bool,
-    /// Compliance of rows that ask for a motion (moving walls, motors, bounces, overlaps), as a share of their
-    /// own diagonal of N; 0: rigid, as in the papers, where a step without a solution ends the run with an
-    /// error [default: 1e-2].
+    /// Compliance of rows that ask for a motion (moving walls, motors, bounces, overlaps), as a share of
+    /// their own diagonal of N; 0: rigid, as in the papers, where a step without a solution ends the run
+    /// with an error [default: 1e-2].
     #[arg(long, value_name = "C")]
     pub compliance: Option<f64>,
     /// Cap on the time of one velocity problem, ms: of an island, in a step or in one of its substeps.

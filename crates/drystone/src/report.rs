@@ -263,7 +263,16 @@ pub struct DeepOverlap {
 }
 
 impl DeepOverlap {
-    pub(crate) fn of(model: &Model, contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> Option<Self> {
+    /// The deepest, if the largest overlap of all may be one.
+    pub(crate) fn of(
+        model: &Model,
+        contacts: &[Contact],
+        largest: f64,
+        gap: impl Fn(&Contact) -> f64,
+    ) -> Option<Self> {
+        if largest <= 0.5 * model.facts().smallest {
+            return None;
+        }
         let of = |c: &Contact| {
             let [i, j] = c.key.colliders;
             let (depth, size) = (-gap(c), model.pair_size(i, j));

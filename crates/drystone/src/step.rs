@@ -3,7 +3,6 @@
 mod certify;
 mod collide;
 mod finish;
-mod release;
 mod resolve;
 mod solve;
 mod stabilise;
@@ -14,7 +13,7 @@ use crate::hooks::Hooks;
 use crate::integrate::free_velocities::free_velocities;
 use crate::integrate::integrate;
 use crate::rattle::stage as rattle;
-use crate::report::{Clock, Stage, StepError, StepReport};
+use crate::report::{Clock, DeepOverlap, Stage, StepError, StepReport};
 use crate::setup::Setup;
 use crate::state::State;
 use crate::workspace::Workspace;
@@ -64,7 +63,10 @@ fn attempt(
     free_velocities(setup, state, free)?;
     // 2 collide: broad and narrow phase, arcs of bodies that turn
     collide::collide(setup, state, free, collision, whole, &mut clock);
-    collide::note_overlaps(&mut report, setup.model, collision);
+    (report.touching, report.penetration_max, report.penetration_mean) = collision.overlaps();
+    report.deep = DeepOverlap::of(setup.model, &collision.contacts, report.penetration_max, |c| {
+        collision.predictor.gap(c)
+    });
     // 3 islands: those that sleep are left out, mechanisms that nothing touches take a smooth step
     collide::take_part(setup, state, collision, whole);
     hooks.show_contacts(setup.model, state, &mut collision.contacts, step)?;

@@ -1,11 +1,11 @@
 //! What a step reads and what it fills: [`World`](crate::World) is a model, a state, settings, and a
 //! workspace.
 
-use drystone_solve::Problem;
 use drystone_solve::certificate::Judge;
 use drystone_solve::problem::Ask;
 use drystone_solve::problem::islands::Islands;
 use drystone_solve::solver::{Positions, Solver};
+use drystone_solve::{Problem, memory, parallel};
 use glam::{DQuat, DVec3};
 
 use crate::collide::Detector;
@@ -19,6 +19,7 @@ use crate::law::formulation::Laws;
 use crate::model::Model;
 use crate::rattle::Smooth;
 use crate::settings::Settings;
+use crate::setup::Setup;
 use crate::sleep::Sleepers;
 use crate::stabilise::Stabiliser;
 use crate::state::{Motion, State};
@@ -48,6 +49,25 @@ pub(crate) struct Collision {
     pub predictor: Predictor,
     pub laws: Laws,
     pub sleepers: Sleepers,
+}
+
+impl Collision {
+    /// How many contacts touch, those of sleepers included; their largest overlap and the mean of all, m.
+    pub fn overlaps(&self) -> (usize, f64, f64) {
+        let Self { contacts, predictor, sleepers, .. } = self;
+        let (mut parts, gap) = (Vec::new(), |c: &Contact| predictor.gap(c));
+        parallel::map_ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range], gap));
+        parts.push(overlaps(sleepers.contacts(), |c| c.gap));
+        let (touching, max, sum) =
+            parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
+        (touching, max, if touching > 0 { sum / touching as f64 } else { 0.0 })
+    }
+}
+
+/// How many contacts touch; their largest overlap and the sum of all, m.
+fn overlaps(contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> (usize, f64, f64) {
+    let touching = contacts.iter().map(gap).filter(|gap| *gap <= 0.0);
+    touching.fold((0, 0.0, 0.0), |(n, max, sum), gap| (n + 1, f64::max(max, -gap), sum - gap))
 }
 
 /// The velocity problem: stages 4 to 6.
@@ -136,6 +156,31 @@ pub(crate) struct Workspace {
     pub position: Position,
 }
 
+impl Velocity {
+    /// Gives back what a large world need not keep once the velocities are there and judged: their problem is
+    /// of no more use, unless joints are corrected by its factors.
+    pub fn release(&mut self, setup: Setup) {
+        if is_large(setup) {
+            self.judge.release();
+            self.solver.judge().into_iter().for_each(|judge| judge.release());
+            self.release_problem(setup);
+        }
+    }
+
+    fn release_problem(&mut self, setup: Setup) {
+        if setup.model.joint_slots().next().is_none() && setup.stiff.is_empty() {
+            self.assembler.release();
+        }
+    }
+}
+
+/// Large worlds keep what they are between steps, and no more: the memory of a stage is given back at its
+/// end, so that the most that a step takes is that of its largest stage, not the sum of all. (The broad
+/// phase, the narrow phase, solvers and corrections see to their own.)
+fn is_large(setup: Setup) -> bool {
+    setup.model.bodies.len() >= memory::MANY_BODIES
+}
+
 impl Workspace {
     pub fn new(settings: &Settings, solver: Box<dyn Solver>) -> Self {
         Self {
@@ -162,6 +207,16 @@ impl Workspace {
             },
             substeps: Substeps::default(),
             position: Position::default(),
+        }
+    }
+
+    /// Gives back what a large world need not keep once the positions are there and nothing can undo the
+    /// step.
+    pub fn release(&mut self, setup: Setup) {
+        if is_large(setup) {
+            self.substeps.saved = Default::default();
+            self.position.stabiliser.release();
+            self.velocity.release_problem(setup);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use drystone_solve::solver::Status;
 
-use super::release;
 use super::solve::Solved;
 use crate::check::{check_finite, names, worst_contact};
 use crate::contact;
@@ -74,6 +73,6 @@ pub(super) fn certify(
     (report.omega, report.rejected) = (solution.omega, solution.rejected);
     (report.attempts, report.certificate) = (solution.attempts, certificate);
     (report.bounce, report.contradiction) = (bounce, missed);
-    release::leave_velocities(setup, from);
+    from.release(setup);
     Ok(())
 }

@@ -1,12 +1,10 @@
 //! Stages 2 and 3: contacts, where the motion of the step leads, and who takes part in it.
 
-use drystone_solve::parallel;
-
-use crate::contact::{Contact, remember};
+use crate::contact::remember;
 use crate::integrate::foretell::foretell;
 use crate::joint::Joint;
 use crate::model::Model;
-use crate::report::{Clock, DeepOverlap, Stage, StepReport};
+use crate::report::{Clock, Stage};
 use crate::settings::Stabilisation;
 use crate::setup::Setup;
 use crate::state::State;
@@ -63,25 +61,4 @@ pub(super) fn leave_joints(model: &Model, state: &State, substeps: &Substeps, to
     if model.joints.iter().any(is_left) {
         elsewhere.extend(model.joints.iter().map(is_left));
     }
-}
-
-/// Notes how the contacts overlap.
-pub(crate) fn note_overlaps(report: &mut StepReport, model: &Model, found: &Collision) {
-    let (contacts, mut parts) = (&found.contacts, Vec::new());
-    let predictor = &found.predictor;
-    let gap = |c: &Contact| predictor.gap(c);
-    parallel::map_ranges(contacts.len(), 4096, &mut parts, |range| overlaps(&contacts[range], gap));
-    parts.push(overlaps(found.sleepers.contacts(), |c| c.gap));
-    let (touching, max, sum) =
-        parts.into_iter().fold((0, 0.0f64, 0.0), |a, b| (a.0 + b.0, a.1.max(b.1), a.2 + b.2));
-    report.deep =
-        if max > 0.5 * model.facts().smallest { DeepOverlap::of(model, contacts, gap) } else { None };
-    (report.touching, report.penetration_max) = (touching, max);
-    report.penetration_mean = if touching > 0 { sum / touching as f64 } else { 0.0 };
-}
-
-/// How many contacts touch; their largest overlap and the sum of all, m.
-fn overlaps(contacts: &[Contact], gap: impl Fn(&Contact) -> f64) -> (usize, f64, f64) {
-    let touching = contacts.iter().map(gap).filter(|gap| *gap <= 0.0);
-    touching.fold((0, 0.0, 0.0), |(n, max, sum), gap| (n + 1, f64::max(max, -gap), sum - gap))
 }

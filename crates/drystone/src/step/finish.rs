@@ -2,7 +2,6 @@
 
 use glam::DVec3;
 
-use super::release;
 use crate::check::{check_bounds, check_positions};
 use crate::contact;
 use crate::model::Model;
@@ -31,7 +30,7 @@ pub(super) fn finish(
     report.asleep = state.rest.asleep();
     contact::keep(contacts, &mut state.multipliers);
     work.velocity.loads.leave(&mut state.multipliers);
-    release::leave_positions(setup, work);
+    work.release(setup);
     let forces = [&mut state.force, &mut state.torque];
     forces.into_iter().for_each(|column| column.fill(DVec3::ZERO));
     state.step = number;
