@@ -34,7 +34,7 @@ pub(crate) use loads::Loads;
 pub(crate) use predictor::{Predictor, TURN};
 use report::Clock;
 pub use report::{DeepOverlap, Stage, StepError, StepReport};
-pub(crate) use resolve::OVERLAP;
+pub(crate) use resolve::{ARC, OVERLAP};
 pub use stages::{JointError, Removal, Staged};
 pub use velocity::Party;
 
