@@ -102,8 +102,8 @@ pub struct Simulation {
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Where steps are taken: on the processor; on an NVIDIA GPU (see `drystone devices`), whole steps
-    /// of worlds of grains, else velocity and position problems by apgd or pgj [auto: apgd]; or, with
-    /// auto, steps of worlds of grains on whichever is quicker in a trial, and all others on the processor.
+    /// of worlds of balls and boxes, else velocity and position problems by apgd or pgj [auto: apgd]; or,
+    /// with auto, steps of such worlds on whichever is quicker in a trial, all others on the processor.
     #[arg(long, value_name = "cpu|cuda|auto", default_value = "cpu")]
     pub backend: String,
     /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded

@@ -141,42 +141,62 @@ INLINE void take_row(const struct solids *p, const struct sweep *s, u32 k, int f
     }
 }
 
-/* Solves the contacts of a pair, one after the other, for what its bodies do now. */
+/* What a sweep reads of a contact. */
+struct swept {
+    v4 row, arm_a, arm_b;
+    v3 now, before;
+};
+
+INLINE struct swept swept_of(const struct args *q, const struct sweep *s, u32 c)
+{
+    struct swept out;
+    out.row = load4(q->normal + (u64)c * 4u);
+    out.arm_a = load4(q->arm_a + (u64)c * 4u);
+    out.arm_b = load4(q->arm_b + (u64)c * 4u);
+    out.now = xyz(load4(s->now + (u64)c * 4u));
+    out.before = xyz(load4((s->beta != 0.0 ? s->before : s->now) + (u64)c * 4u));
+    return out;
+}
+
+/* Solves the contacts of a pair, one after the other, for what its bodies do now. Each is on its way while the one before is
+ * solved. */
 INLINE void sweep_pair(const struct solids *p, const struct sweep *s, u32 place)
 {
     const struct args *q = &p->posed;
     u32 own = p->sides[(u64)place * 2u], a = own & OWNER, b = p->sides[(u64)place * 2u + 1u], pair = p->pair_at[place];
+    u32 c = p->start[pair], end = p->start[pair + 1u];
     int alone = (b & FIXED) != 0u;
     v3 va, wa, vb = vec(0.0, 0.0, 0.0), wb = vb;
     const double *ma = q->mass + (u64)a * 8u, *mb = q->mass + (u64)(alone ? a : b) * 8u;
+    struct swept next = swept_of(q, s, c);
     take_row(p, s, a, (own & FIRST_OF_OWNER) != 0u, &va, &wa);
     if (!alone)
         take_row(p, s, b, (own & FIRST_OF_OTHER) != 0u, &vb, &wb);
-    ROLLED for (u32 c = p->start[pair]; c < p->start[pair + 1u]; c++) {
-        v4 row = load4(q->normal + (u64)c * 4u), at = load4(q->arm_a + (u64)c * 4u), bt = load4(q->arm_b + (u64)c * 4u);
-        v3 n = xyz(row), now = xyz(load4(s->now + (u64)c * 4u)), y = now;
-        if (s->beta != 0.0)
-            y = plus(now, times(s->beta, minus(now, xyz(load4(s->before + (u64)c * 4u)))));
-        v3 u = plus(plus(va, cross(wa, xyz(at))), times(row.w, n));
+    ROLLED for (; c < end; c++) {
+        struct swept of = next;
+        if (c + 1u < end)
+            next = swept_of(q, s, c + 1u);
+        v3 n = xyz(of.row), at = xyz(of.arm_a), bt = xyz(of.arm_b), y = plus(of.now, times(s->beta, minus(of.now, of.before)));
+        v3 u = plus(plus(va, cross(wa, at)), times(of.row.w, n));
         if (!alone)
-            u = minus(u, plus(vb, cross(wb, xyz(bt))));
+            u = minus(u, plus(vb, cross(wb, bt)));
         if (q->soft)
             u = plus(u, yields(q, c, n, y));
-        double eta = bt.w, weight = 1.0 / eta;
+        double eta = of.arm_b.w, weight = 1.0 / eta;
         v3 to = minus(y, times(eta, u));
         double along = dot(to, n);
-        v3 z = project_parts(along, minus(to, times(along, n)), n, at.w, 1.0), d = minus(z, y);
+        v3 z = project_parts(along, minus(to, times(along, n)), n, of.arm_a.w, 1.0), d = minus(z, y);
         double measure = dot(d, d) * weight * weight;
         p->seen[(u64)c * 2u] = measure;
-        p->seen[(u64)c * 2u + 1u] = dot(d, minus(z, now)) * weight;
+        p->seen[(u64)c * 2u + 1u] = dot(d, minus(z, of.now)) * weight;
         if (s->settling && measure <= s->leave)
             continue;
         store4(s->trial + (u64)c * 4u, z, 0.0);
         va = plus(va, times(ma[0], d));
-        wa = plus(wa, turn(ma, cross(xyz(at), d)));
+        wa = plus(wa, turn(ma, cross(at, d)));
         if (!alone) {
             vb = minus(vb, times(mb[0], d));
-            wb = minus(wb, turn(mb, cross(xyz(bt), d)));
+            wb = minus(wb, turn(mb, cross(bt, d)));
         }
     }
     double *to = velocity_at(q, 0u) + (u64)a * 8u;

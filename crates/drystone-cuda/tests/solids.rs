@@ -265,6 +265,39 @@ fn no_bit_depends_on_how_kernels_are_launched() {
     }
 }
 
+/// A box, a plate and a rod that tumble in the air turn as on the CPU, slowly and fast.
+#[test]
+fn what_flies_turns_freely() {
+    let engine = open("solids", &[]).unwrap();
+    let fresh = || {
+        let mut world = World::new(Settings::default()).unwrap();
+        for (k, half) in [[0.1, 0.2, 0.3], [0.3, 0.3, 0.02], [0.02, 0.3, 0.02], [0.2; 3]].into_iter().enumerate() {
+            for speed in [0.0, 1e-3, 2.0, 30.0, 500.0] {
+                let at = DVec3::new(2.0 * k as f64, speed.min(40.0), 5.0);
+                let body = BodyDef::dynamic(Shape::Box { half: half.into() }, 1.0).at(at);
+                let spin = speed * DVec3::new(0.3, 0.8, -0.5);
+                world.add_body(body.moving(DVec3::new(0.0, 0.0, speed.min(3.0)), spin)).unwrap();
+            }
+        }
+        world
+    };
+    let (mut world, mut cpu) = (fresh(), fresh());
+    let mut solids = on_device(&engine, &mut world, GrainMethod::Sweeps);
+    for _ in 0..20 {
+        assert_eq!(solids.step(&mut world).unwrap().contacts, 0);
+        cpu.step().unwrap();
+    }
+    solids.fetch(&mut world).unwrap();
+    assert_eq!((world.state().step, solids.steps_on_cpu), (20, 0));
+    for i in 0..20 {
+        let (here, there) = (world.state(), cpu.state());
+        let off = (here.rotation[i] * there.rotation[i].conjugate()).to_scaled_axis().length();
+        let spin = (here.world_omega(i) - there.world_omega(i)).length() / (1.0 + there.world_omega(i).length());
+        let away = (here.position[i] - there.position[i]).length();
+        assert!(off < 1e-9 && spin < 1e-9 && away < 1e-13, "{i}: {off:e} {spin:e} {away:e}");
+    }
+}
+
 /// A step that would take boxes through each other, or turn one too far, is the CPU's: with its substeps and
 /// from the last step's multipliers.
 #[test]
