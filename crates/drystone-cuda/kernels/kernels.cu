@@ -32,6 +32,7 @@
 #include "grain_end.h"
 #include "patch.h"
 #include "box_box.h"
+#include "capsule.h"
 #include "solids.h"
 #include "solid_points.h"
 #include "solid_near.h"

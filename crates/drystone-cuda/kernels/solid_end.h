@@ -58,12 +58,21 @@ KERNEL solids_velocities(struct solids p)
     }
 }
 
-/* How far a point of a body may be from its tangent for each metre of its lever, by the faster of its turns. */
+/* How far a point of a body may be from its tangent for each metre of its lever, by the faster of its turns; what a capsule turns
+ * about its axis moves nothing. */
 INLINE double bends(const struct solids *p, u32 k)
 {
+    u32 kind = (u32)solid_of(p, k)[SOLID_KIND];
     v3 w = xyz(load4(p->motion_after + (u64)k * 8u + 4u)), w0 = xyz(load4(p->motion + (u64)k * 8u + 4u));
-    double square = larger(dot(w, w), dot(w0, w0));
-    return (u32)solid_of(p, k)[SOLID_KIND] == SHAPE_SPHERE ? 0.0 : 0.5 * p->h * p->h * square;
+    if (kind == SHAPE_SPHERE)
+        return 0.0;
+    if (kind == SHAPE_CAPSULE) {
+        v3 axes[3];
+        axes_of(load4(p->turn + (u64)k * 4u), axes);
+        w = cross(w, axes[2]);
+        w0 = cross(w0, axes[2]);
+    }
+    return 0.5 * p->h * p->h * larger(dot(w, w), dot(w0, w0));
 }
 
 /* Whether a contact's arc is too far from its tangent for one step: `resolve.rs` of drystone. */

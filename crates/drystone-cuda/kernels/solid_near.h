@@ -7,11 +7,18 @@ INLINE int may_meet(const struct solids *p, u32 a, u32 b)
     const double *centres = p->moving ? p->reach : p->place_after;
     v4 x = load4(centres + (u64)a * 4u), y = load4(centres + (u64)b * 4u);
     double inner = smaller(solid_of(p, a)[SOLID_INNER], solid_of(p, b)[SOLID_INNER]);
-    double reach = x.w + y.w + p->base + p->share * inner + p->more;
+    double gap = p->base + p->share * inner + p->more, reach;
     v3 apart = minus(xyz(x), xyz(y));
     if (p->moving)
-        reach += inner + p->h * length_of(minus(xyz(load4(p->free + (u64)a * 8u)), xyz(load4(p->free + (u64)b * 8u))));
-    return dot(apart, apart) <= reach * reach;
+        gap += inner + p->h * length_of(minus(xyz(load4(p->free + (u64)a * 8u)), xyz(load4(p->free + (u64)b * 8u))));
+    reach = x.w + y.w + gap;
+    if (dot(apart, apart) > reach * reach)
+        return 0;
+    /* What turns adds to a sphere it adds to a box, too. */
+    v3 sides = plus(xyz(load4(p->extent + (u64)a * 4u)), xyz(load4(p->extent + (u64)b * 4u)));
+    gap += x.w - solid_of(p, a)[SOLID_RADIUS] + (y.w - solid_of(p, b)[SOLID_RADIUS]);
+    gap += 1e-9 * inner;
+    return absolute(apart.x) <= sides.x + gap && absolute(apart.y) <= sides.y + gap && absolute(apart.z) <= sides.z + gap;
 }
 
 INLINE int may_meet_fixed(const struct solids *p, u32 a, u32 k)

@@ -3,8 +3,8 @@
 /* A body or a fixed shape, where it is looked for. */
 struct side {
     u32 kind;
-    struct cuboid box;    /* its centre and axes, whatever it is; measures of a box */
-    double radius;        /* of a ball */
+    struct cuboid box;    /* its centre and axes, whatever it is; measures of a box or a capsule */
+    double radius;        /* of a ball or a capsule */
     double bounding, inner;
     v3 v, w;              /* without contacts; 0 of what is fixed */
     u32 surface;
@@ -26,7 +26,10 @@ INLINE void load_side(const struct solids *p, const double *places, const double
             out->box.half[n] = f[15u + n];
         }
         out->radius = f[15];
-        out->bounding = out->kind == SHAPE_SPHERE ? f[15] : out->kind == SHAPE_BOX ? length_of(v3_at(f + 15)) : ENDLESS;
+        out->bounding = out->kind == SHAPE_SPHERE    ? f[15]
+                        : out->kind == SHAPE_CAPSULE ? f[15] + f[16]
+                        : out->kind == SHAPE_BOX     ? length_of(v3_at(f + 15))
+                                                     : ENDLESS;
         out->v = out->w = vec(0.0, 0.0, 0.0);
         return;
     }
@@ -132,33 +135,46 @@ INLINE int in_order(const struct cuboid *a, const struct cuboid *b)
 /* The points of two shapes up to a gap; the first one moves. */
 CALLED void points_of(const struct side *a, const struct side *b, double reach, struct manifold *m)
 {
+    const struct side *first = a, *second = b;
     m->count = 0u;
-    if (a->kind == SHAPE_SPHERE && (b->kind == SHAPE_SPHERE || b->kind == SHAPE_HALF_SPACE)) {
-        v3 x = a->box.centre;
+    /* Balls come before capsules, those before boxes, those before planes: so are the functions below written. */
+#define RANK_OF(s) ((s)->kind == SHAPE_SPHERE ? 0u : (s)->kind == SHAPE_CAPSULE ? 1u : (s)->kind == SHAPE_BOX ? 2u : 3u)
+    int turned = RANK_OF(a) > RANK_OF(b) ||
+                 (RANK_OF(a) == RANK_OF(b) && a->kind != SHAPE_SPHERE && !in_order(&a->box, &b->box));
+#undef RANK_OF
+    if (turned) {
+        first = b;
+        second = a;
+    }
+    if (first->kind == SHAPE_SPHERE && (second->kind == SHAPE_SPHERE || second->kind == SHAPE_HALF_SPACE)) {
+        v3 x = first->box.centre;
         struct distance d;
-        if (b->kind == SHAPE_SPHERE)
-            d = ball_ball(x, a->radius, b->box.centre, b->radius);
+        if (second->kind == SHAPE_SPHERE)
+            d = ball_ball(x, first->radius, second->box.centre, second->radius);
         else {
-            d.normal = b->box.axes[2];
-            d.gap = dot(minus(x, b->box.centre), d.normal) - a->radius;
+            d.normal = second->box.axes[2];
+            d.gap = dot(minus(x, second->box.centre), d.normal) - first->radius;
         }
         if (d.gap <= reach) {
-            v3 on = minus(x, times(a->radius, d.normal));
+            v3 on = minus(x, times(first->radius, d.normal));
             push_point(m, on, minus(on, times(d.gap, d.normal)), d.normal, d.gap, 0u);
         }
-    } else if (a->kind == SHAPE_SPHERE)
-        ball_box(a->box.centre, a->radius, &b->box, reach, m);
-    else if (b->kind == SHAPE_HALF_SPACE)
-        box_plane(&a->box, b->box.centre, b->box.axes[2], reach, m);
-    else if (b->kind == SHAPE_SPHERE) {
-        ball_box(b->box.centre, b->radius, &a->box, reach, m);
+    } else if (first->kind == SHAPE_SPHERE && second->kind == SHAPE_CAPSULE)
+        ball_capsule(first->box.centre, first->radius, &second->box, reach, m);
+    else if (first->kind == SHAPE_SPHERE)
+        ball_box(first->box.centre, first->radius, &second->box, reach, m);
+    else if (first->kind == SHAPE_CAPSULE && second->kind == SHAPE_CAPSULE)
+        capsule_capsule(&first->box, &second->box, reach, m);
+    else if (first->kind == SHAPE_CAPSULE && second->kind == SHAPE_BOX)
+        capsule_box(&first->box, &second->box, reach, m);
+    else if (first->kind == SHAPE_CAPSULE)
+        capsule_plane(&first->box, second->box.centre, second->box.axes[2], reach, m);
+    else if (second->kind == SHAPE_HALF_SPACE)
+        box_plane(&first->box, second->box.centre, second->box.axes[2], reach, m);
+    else
+        box_box(&first->box, &second->box, reach, m);
+    if (turned)
         flip(m);
-    } else if (in_order(&a->box, &b->box))
-        box_box(&a->box, &b->box, reach, m);
-    else {
-        box_box(&b->box, &a->box, reach, m);
-        flip(m);
-    }
 }
 
 /* ---- which of them count in this step ---- */

@@ -1,4 +1,4 @@
-/* A world of solids on the device: balls and boxes that move, and planes, boxes and balls that do not.
+/* A world of solids on the device: balls, boxes and capsules that move, and planes and the same shapes that do not.
  * `src/solids/layout.rs` has the same structure: keep both alike.
  *
  * Cells are those of grains.h, around bounding spheres. Pairs of bodies that touch take colours there, in place of contacts. The
@@ -44,6 +44,7 @@ struct solids {
     double *free;               /* by body: the same without contacts */
     double *ahead;              /* by body: its quaternion where its free turn leads */
     double *reach;              /* by body: centre, and how far from it a point of it may be in the step */
+    double *extent;             /* by body: half the sides of the box around it along the world's axes, 0 */
     double *still;              /* by body: 8 zeros */
     u32 *touched;               /* by body: whether it has a contact */
     const u32 *cell_first, *in_cells; /* as in grains.h */
@@ -289,6 +290,30 @@ KERNEL solids_predict(struct solids p)
                 store4(p.still + (u64)k * 8u, vec(0.0, 0.0, 0.0), 0.0);
                 store4(p.still + (u64)k * 8u + 4u, vec(0.0, 0.0, 0.0), 0.0);
                 world_mass(&p, k, load4(p.turn + (u64)k * 4u));
+            }
+        }
+    }
+}
+
+/* Boxes along the world's axes around bodies, where they are looked for. */
+KERNEL solids_enclose(struct solids p)
+{
+    const double *turns = p.moving ? p.turn : p.turn_after;
+    ROLLED for (u32 chunk = BLOCK; chunk < chunks_of(p.solids); chunk += BLOCKS) {
+        LANES (i, CHUNK) {
+            u32 k = chunk * CHUNK + i;
+            if (k < p.solids) {
+                const double *s = solid_of(&p, k), *m = s + SOLID_MEASURES;
+                u32 kind = (u32)s[SOLID_KIND];
+                v3 a[3], out = vec(s[SOLID_RADIUS], s[SOLID_RADIUS], s[SOLID_RADIUS]);
+                axes_of(load4(turns + (u64)k * 4u), a);
+                if (kind == SHAPE_CAPSULE)
+                    out = vec(m[0] + m[1] * absolute(a[2].x), m[0] + m[1] * absolute(a[2].y), m[0] + m[1] * absolute(a[2].z));
+                if (kind == SHAPE_BOX)
+                    out = vec(m[0] * absolute(a[0].x) + m[1] * absolute(a[1].x) + m[2] * absolute(a[2].x),
+                              m[0] * absolute(a[0].y) + m[1] * absolute(a[1].y) + m[2] * absolute(a[2].y),
+                              m[0] * absolute(a[0].z) + m[1] * absolute(a[1].z) + m[2] * absolute(a[2].z));
+                store4(p.extent + (u64)k * 4u, out, 0.0);
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::solids::SolidArgs;
 pub const PTX: &str = include_str!("../kernels/kernels.ptx");
 
 /// The sources, in the order in which they are read.
-pub const SOURCES: [&str; 24] = [
+pub const SOURCES: [&str; 25] = [
     include_str!("../kernels/kernels.cu"),
     include_str!("../kernels/shim.h"),
     include_str!("../kernels/data.h"),
@@ -29,6 +29,7 @@ pub const SOURCES: [&str; 24] = [
     include_str!("../kernels/grain_end.h"),
     include_str!("../kernels/patch.h"),
     include_str!("../kernels/box_box.h"),
+    include_str!("../kernels/capsule.h"),
     include_str!("../kernels/solids.h"),
     include_str!("../kernels/solid_points.h"),
     include_str!("../kernels/solid_near.h"),
@@ -105,6 +106,7 @@ kernels! {
     GrainsIntegrate = c"grains_integrate" of GrainArgs,
     GrainsMeasure = c"grains_measure" of GrainArgs,
     SolidsPredict = c"solids_predict" of SolidArgs,
+    SolidsEnclose = c"solids_enclose" of SolidArgs,
     SolidsInertia = c"solids_inertia" of SolidArgs,
     SolidsIntegrate = c"solids_integrate" of SolidArgs,
     SolidsNearCount = c"solids_near_count" of SolidArgs,

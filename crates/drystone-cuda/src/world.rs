@@ -10,7 +10,7 @@ use crate::{Engine, Error, GrainMethod, GrainsError, GrainsOnDevice, SolidsOnDev
 pub(crate) enum WorldOnDevice {
     /// Balls among fixed or led shapes.
     Grains(Box<GrainsOnDevice>),
-    /// Balls and boxes among fixed shapes.
+    /// Balls, boxes and capsules among fixed shapes.
     Solids(Box<SolidsOnDevice>),
 }
 

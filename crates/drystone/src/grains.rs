@@ -60,14 +60,14 @@ pub struct Grains {
     pub revision: u64,
 }
 
-/// A ball or a box that moves, about the centre of its body.
+/// A ball, a box or a capsule that moves, about the centre of its body.
 #[derive(Clone, Debug)]
 pub struct Solid {
     /// Its body.
     pub slot: u32,
     /// Its collider.
     pub collider: u32,
-    /// A sphere or a box.
+    /// A sphere, a box or a capsule.
     pub shape: Shape,
     /// kg
     pub mass: f64,
@@ -79,12 +79,12 @@ pub struct Solid {
     pub surface: usize,
 }
 
-/// What a world of balls and boxes consists of.
+/// What a world of balls, boxes and capsules consists of.
 #[derive(Clone, Debug, Default)]
 pub struct Solids {
     /// In the order of the curve that bodies are worked on in, where they are many.
     pub solids: Vec<Solid>,
-    /// Spheres, half spaces and boxes that stay where they are, in the order of their colliders.
+    /// Spheres, half spaces, boxes and capsules that stay where they are, in the order of their colliders.
     pub fixed: Vec<FixedShape>,
     /// Friction of pairs of surfaces, row by row.
     pub mu: Vec<f64>,
@@ -151,7 +151,7 @@ impl Moving {
     fn others(self) -> &'static str {
         match self {
             Self::Balls => "bodies that are not balls",
-            Self::Solids => "bodies that are neither balls nor boxes",
+            Self::Solids => "bodies other than balls, boxes and capsules",
         }
     }
 }
@@ -213,7 +213,7 @@ impl World {
         Ok(out)
     }
 
-    /// The world as one of balls and boxes; an error says what it has beside them.
+    /// The world as one of balls, boxes and capsules; an error says what it has beside them.
     #[doc(hidden)]
     pub fn solids(&mut self) -> Result<Solids, String> {
         self.check_grains(Moving::Solids)?;
@@ -287,19 +287,18 @@ impl World {
             let body = &model.bodies[c.body as usize];
             let ball = matches!(c.shape, Shape::Sphere { .. }) && is_ball(&body.mass.inertia);
             let boxes = moving == Moving::Solids;
-            let known = matches!(c.shape, Shape::Sphere { .. } | Shape::HalfSpace | Shape::Box { .. })
-                || !boxes && matches!(c.shape, Shape::Capsule { .. });
-            let solid = boxes && matches!(c.shape, Shape::Sphere { .. } | Shape::Box { .. });
+            let known = matches!(
+                c.shape,
+                Shape::Sphere { .. } | Shape::HalfSpace | Shape::Box { .. } | Shape::Capsule { .. }
+            );
+            let solid = boxes && known && c.shape != Shape::HalfSpace;
             let what = match body.motion {
                 _ if c.filter != Filter::default() || body.group != 0 => "collision filters or groups",
                 _ if c.surface_velocity.is_some() => "belts",
                 Motion::Dynamic if !(ball || solid) || c.local.is_some() => moving.others(),
                 Motion::Dynamic if body.planar.is_some() => "bodies in a plane",
                 Motion::Dynamic if body.charge != 0.0 => "charges",
-                Motion::Kinematic if boxes => "bodies that are led, beside boxes",
-                _ if body.motion != Motion::Dynamic && !known && boxes => {
-                    "fixed shapes other than balls, planes and boxes, beside boxes"
-                }
+                Motion::Kinematic if boxes => "bodies that are led, beside boxes or capsules",
                 _ if body.motion != Motion::Dynamic && !known => {
                     "fixed shapes other than balls, planes, boxes and capsules"
                 }

@@ -66,9 +66,9 @@ fn a_run_says_what_was_computed_where() {
     assert_eq!(run(&scratch, &[], boxes).0, 0);
     let r = scratch.json("boxes.json");
     assert_eq!((&r["device"]["whole_step"], r.get("on_cpu")), (&true.into(), None));
-    // Capsules that move are found by the processor.
+    // Stones that move are found by the processor.
     let others =
-        "run packing --set n=8 --set shape=capsule --steps 3 --backend cuda --report others.json --quiet";
+        "run packing --set n=8 --set shape=hull --steps 3 --backend cuda --report others.json --quiet";
     assert_eq!(run(&scratch, &[], others).0, 0);
     let r = scratch.json("others.json");
     assert!(
@@ -77,7 +77,7 @@ fn a_run_says_what_was_computed_where() {
         r["on_cpu"]
     );
     assert_eq!(r["device"]["whole_step"], false);
-    assert_eq!(r["device"]["why_not"], "bodies that are neither balls nor boxes");
+    assert_eq!(r["device"]["why_not"], "bodies other than balls, boxes and capsules");
     // The processor's report says nothing of devices.
     let (code, _, _) = run(&scratch, &[], "run packing --set n=20 --steps 3 --report cpu.json --quiet");
     assert_eq!(code, 0);
@@ -192,9 +192,12 @@ fn auto_takes_the_quicker_one_and_says_so() {
     let r = scratch.json("none.json");
     assert_eq!((&r["state_hash"], &r["backend"]), (&cpu["state_hash"], &"cpu".into()));
     assert!(r["device"]["why_not"].as_str().is_some_and(|why| why.contains("no CUDA device")));
-    let others = "run packing --set n=8 --set shape=capsule --steps 3 --backend auto";
+    let others = "run packing --set n=8 --set shape=hull --steps 3 --backend auto";
     let (code, out, _) = run(&scratch, &[], others);
-    assert!(code == 0 && out.contains("backend auto  cpu: bodies that are neither balls nor boxes"), "{out}");
+    assert!(
+        code == 0 && out.contains("backend auto  cpu: bodies other than balls, boxes and capsules"),
+        "{out}"
+    );
     // Boxes may go there: who takes them is measured.
     let boxes = "run packing --set n=8 --set shape=box --steps 3 --backend auto --report boxes.json";
     assert_eq!(run(&scratch, &[], boxes).0, 0);

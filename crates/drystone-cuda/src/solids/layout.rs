@@ -37,6 +37,7 @@ pub(crate) struct SolidArgs {
     pub free: u64,
     pub ahead: u64,
     pub reach: u64,
+    pub extent: u64,
     pub still: u64,
     pub touched: u64,
     pub cell_first: u64,
@@ -120,7 +121,7 @@ mod tests {
         let body = &OWN[begin..begin + OWN[begin..].find("\n}").unwrap()];
         let names = body.lines().filter_map(|l| l.trim().strip_prefix("pub ")?.split(':').next());
         assert_eq!(names.collect::<Vec<_>>(), members(SOURCE, "solids"));
-        assert_eq!(size_of::<SolidArgs>(), size_of::<Args>() + 68 * 8 + 13 * 4 + 4);
+        assert_eq!(size_of::<SolidArgs>(), size_of::<Args>() + 69 * 8 + 13 * 4 + 4);
     }
 
     #[test]

@@ -106,7 +106,8 @@ impl SolidMemory {
         ]
         .map(|words| places.take(words));
         self.moving = [4, 4, 8, 4, 4, 8].map(|width| places.take(width * n));
-        let [free, ahead, reach, still, mass] = [8, 4, 4, 8, 8].map(|width| places.take(width * n));
+        let [free, ahead, reach, extent, still, mass] =
+            [8, 4, 4, 4, 8, 8].map(|width| places.take(width * n));
         let [velocity, force, forward] = [PLACES * 8 * n, PLACES * 8 * n, 16 * n].map(|w| places.take(w));
         let [body_sums, posed_sums] = [told::ALL * chunks, SUMS * chunks].map(|w| places.take(w));
         let taken = places.take(n);
@@ -123,7 +124,8 @@ impl SolidMemory {
         let at = |place: usize| start + 8 * place as u64;
         (args.grid, args.told, args.solid, args.mu, args.fixed) =
             (at(grid), at(told), at(solid), at(mu), at(fixed));
-        (args.free, args.ahead, args.reach, args.still) = (at(free), at(ahead), at(reach), at(still));
+        (args.free, args.ahead, args.reach) = (at(free), at(ahead), at(reach));
+        (args.extent, args.still) = (at(extent), at(still));
         (args.touched, args.entries, args.body_sums) = (at(touched), at(entries), at(body_sums));
         (args.cell_first, args.in_cells, args.colours) = (at(cell_first), at(in_cells), at(colours));
         (args.counts, args.near_first) = (at(counts), at(near_first));

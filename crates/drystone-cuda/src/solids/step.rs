@@ -118,6 +118,7 @@ impl SolidsOnDevice {
         self.scan(self.cells.cell_count, self.cells.cell_first, buckets, sums)?;
         self.launch_cells(Kernel::CellsFill, n)?;
         self.launch_cells(Kernel::CellsSort, buckets)?;
+        self.launch(Kernel::SolidsEnclose, n)?;
         self.launch(Kernel::SolidsNearCount, n)?;
         self.scan(self.args.counts, self.args.near_first, 2 * n, sums)?;
         self.launch(Kernel::SolidsNearTold, 1)?;

@@ -81,6 +81,10 @@ impl SolidsOnDevice {
                     out[15] = shape::BOX;
                     out[16..19].copy_from_slice(&half.to_array());
                 }
+                Shape::Capsule { radius, half_length } => {
+                    out[15] = shape::CAPSULE;
+                    (out[16], out[17]) = (radius, half_length);
+                }
                 _ => (out[15], out[16]) = (shape::SPHERE, s.shape.bounding_radius()),
             }
             out[19] = s.surface as f64;

@@ -44,7 +44,7 @@ struct entry {
     OF_GRAINS(grains_contacts_d) OF_GRAINS(grains_bodies_d) OF_GRAINS(grains_look_d) OF_GRAINS(grains_multipliers_d) \
     OF_GRAINS(grains_shift_d) OF_GRAINS(grains_velocities) OF_GRAINS(grains_judge) OF_GRAINS(grains_integrate) \
     OF_GRAINS(grains_measure) \
-    OF_SOLIDS(solids_predict) OF_SOLIDS(solids_inertia) OF_SOLIDS(solids_integrate) \
+    OF_SOLIDS(solids_predict) OF_SOLIDS(solids_enclose) OF_SOLIDS(solids_inertia) OF_SOLIDS(solids_integrate) \
     OF_SOLIDS(solids_near_count) OF_SOLIDS(solids_near_told) OF_SOLIDS(solids_near_write) \
     OF_SOLIDS(solids_touch) OF_SOLIDS(solids_foretell) OF_SOLIDS(solids_tally) OF_SOLIDS(solids_near_link) \
     OF_SOLIDS(solids_told) OF_SOLIDS(solids_pairs) OF_SOLIDS(solids_link) OF_SOLIDS(solids_contacts) \
