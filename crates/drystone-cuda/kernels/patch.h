@@ -1,9 +1,6 @@
-/* Patches of two faces, for box against box: the narrow phase of drystone (`collide/narrowphase/{box_box,clip,closest,manifold_reduction}.rs`), operation by
- * operation, which says why.
- *
- * 1. Separating axes: 3 + 3 face normals and 9 cross products of edges [GottschalkLinManocha1996].
- * 2. Where a face is the best axis, the other box's face is cut to its outline [SutherlandHodgman1974].
- * 3. Otherwise one point: two edges in overlap, the closest points at a distance. */
+/* Manifolds, and the patch of two faces of boxes: `collide/narrowphase/{clip,manifold_reduction}.rs` of drystone, operation by
+ * operation, which say why. The face that looks at the reference face is cut to its outline [SutherlandHodgman1974]; four corners
+ * of what remains carry it. */
 
 /* Points of a pair of shapes, at most. */
 #define MOST_POINTS 4u

@@ -1,5 +1,5 @@
-//! Worlds of balls and boxes take whole steps on the device: the kernel text, run on the CPU, against the
-//! engine's own step.
+//! Worlds of balls, boxes and capsules take whole steps on the device: the kernel text, run on the CPU,
+//! against the engine's own step.
 
 mod pretend;
 
@@ -88,8 +88,8 @@ fn assert_alike(ours: &[Contact], theirs: &[Contact], few: usize) {
     }
 }
 
-/// Thousands of pairs of boxes, balls, capsules, fixed ones and planes in random places, turned in random ways or
-/// nearly aligned, apart or in each other, fast and slow.
+/// Thousands of pairs of boxes, balls, capsules, fixed ones and planes in random places, turned in random
+/// ways or nearly aligned, apart or in each other, fast and slow.
 #[test]
 fn contacts_are_those_of_the_narrow_phase() {
     let engine = open("solids", &[]).unwrap();

@@ -1,5 +1,5 @@
-//! A world of solids that takes its steps on the device: balls, boxes and capsules that move, among planes and
-//! the same shapes that do not.
+//! A world of solids that takes its steps on the device: balls, boxes and capsules that move, among planes
+//! and the same shapes that do not.
 //!
 //! As in [`crate::grains`] the whole step is there, and what the device cannot take as one step is left to
 //! the CPU. Bodies have inertia tensors and contacts have arms: the problem is that of the solvers
