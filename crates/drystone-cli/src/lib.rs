@@ -70,8 +70,8 @@ enum Command {
     Import(import::Args),
     /// Print the JSON Schema of scene files, for editors that complete from it.
     Schema,
-    /// Validate a scene file or flat state: what it holds, and what is probably not intended; exit 2 with all errors
-    /// by file, line, column and field.
+    /// Validate a scene file or flat state: what it holds, and what is probably not intended; exit 2 with
+    /// all errors by file, line, column and field.
     Check(catalogue::CheckArgs),
     /// Solve one step of a scene, or problems from files, with several solvers, and compare their
     /// results by the same certificate.

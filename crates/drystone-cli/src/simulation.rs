@@ -103,8 +103,9 @@ pub struct Simulation {
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Where steps are taken: on the processor; on an NVIDIA GPU (see `drystone devices`), whole steps
-    /// of sphere scenes (dynamic spheres among static and kinematic shapes), else velocity and position problems by apgd or pgj [auto: apgd]; or, with
-    /// auto, steps of sphere scenes on whichever is quicker in a trial, and all others on the processor.
+    /// of scenes of spheres (among static and kinematic shapes) or of boxes, capsules and spheres (among
+    /// static ones), else velocity and position problems by apgd or pgj [auto: apgd]; or, with auto, steps of
+    /// such scenes on whichever is quicker in a trial, and all others on the processor.
     #[arg(long, value_name = "cpu|cuda|auto", default_value = "cpu")]
     pub backend: String,
     /// Accept bodies that overlap by more than half a radius at the start; they are separated with bounded

@@ -118,10 +118,9 @@ INLINE double general_velocity(const struct args *p, u32 block, u32 row, const d
     return relative_row(p->jacobian + (u64)row * 12u, velocity, a, b) + row_yields(p, row) * x;
 }
 
-/* (|gamma - P(gamma - u/g)| g)^2 of a block: its natural-map residual, squared. */
-INLINE double natural(const struct args *p, const struct control *c, u32 block)
+/* (|gamma - P(gamma - u/g)| g)^2 of a block under these multipliers and velocities: its natural-map residual, squared. */
+INLINE double natural_at(const struct args *p, const double *gamma, const double *velocity, u32 block)
 {
-    const double *gamma = gamma_at(p, c->now), *velocity = velocity_at(p, c->now);
     double g = p->scale[(u64)block * 4u + 2u], eta = g > 0.0 ? 1.0 / g : 0.0;
     if (block < p->points) {
         v4 normal = load4(p->normal + (u64)block * 4u), a = load4(p->arm_a + (u64)block * 4u);
@@ -148,4 +147,10 @@ INLINE double natural(const struct args *p, const struct control *c, u32 block)
         square += d * d;
     }
     return square * g * g;
+}
+
+/* The same of gamma. */
+INLINE double natural(const struct args *p, const struct control *c, u32 block)
+{
+    return natural_at(p, gamma_at(p, c->now), velocity_at(p, c->now), block);
 }

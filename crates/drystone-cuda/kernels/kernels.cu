@@ -30,3 +30,12 @@
 #define RESIDENT 2
 #include "grain_step.h"
 #include "grain_end.h"
+#include "patch.h"
+#include "box_box.h"
+#include "capsule.h"
+#include "solids.h"
+#include "solid_points.h"
+#include "solid_near.h"
+#include "solid_step.h"
+#include "solid_sweep.h"
+#include "solid_end.h"

@@ -21,6 +21,8 @@ typedef unsigned long long u64;
 /* Kernels of one block of at most 1024 threads. */
 #define KERNEL_OF_ONE extern "C" __global__ void __launch_bounds__(1024)
 #define INLINE static __device__ __forceinline__
+/* A function that is called, not put in place: it is large. */
+#define CALLED static __device__ __noinline__
 #define SHARED __shared__
 #define BLOCK blockIdx.x
 #define BLOCKS gridDim.x
@@ -44,6 +46,7 @@ extern u32 shim_block, shim_blocks, shim_threads;
 #define KERNEL_BESIDE(blocks) void
 #define KERNEL_OF_ONE void
 #define INLINE static inline
+#define CALLED static
 #define SHARED static
 #define BLOCK shim_block
 #define BLOCKS shim_blocks

@@ -10,7 +10,8 @@ use drystone_solve::solver::{BadSpec, Spec};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{Device, Engine, Error, GrainMethod, GrainsError, GrainsOnDevice};
+use crate::world::WorldOnDevice;
+use crate::{Device, Engine, Error, GrainMethod, GrainsError};
 
 /// A backend that cannot be had, or does not have what was asked for: bad input.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -102,11 +103,11 @@ impl Backend {
         }
     }
 
-    /// Takes a world to the device as a whole, where it is one of grains and the solver has no parameters
+    /// Takes a world to the device as a whole, where it is one of grains or solids and the solver has no parameters
     /// that only problems know. `whole` is false where somebody has to see problems or contacts of every
     /// step. With `auto` the first step will say who takes them.
     pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, BackendError> {
-        let mut out = Stepper { grains: None, why: None, choice: None, on_cpu: 0, lost: None };
+        let mut out = Stepper { device: None, why: None, choice: None, on_cpu: 0, lost: None };
         let Some(engine) = &self.engine else { return Ok(out) };
         let spec = Spec::parse(&world.settings().solver)?;
         let method = match (spec.name.as_str(), spec.params.len()) {
@@ -128,15 +129,14 @@ impl Backend {
             }
         };
         if self.auto {
-            match world.grains() {
-                Ok(grains) if grains.grains.is_empty() => out.why = Some("no grains".into()),
+            match WorldOnDevice::check(world) {
                 Ok(_) => out.choice = Some(Choice::new(engine.clone(), method)),
                 Err(why) => out.why = Some(why),
             }
             return Ok(out);
         }
-        match GrainsOnDevice::new(engine.clone(), world, method)? {
-            Ok(grains) => out.grains = Some(grains),
+        match WorldOnDevice::new(engine.clone(), world, method)? {
+            Ok(device) => out.device = Some(device),
             Err(why) => out.why = Some(why),
         }
         Ok(out)
@@ -156,7 +156,7 @@ impl Backend {
         if used {
             out.backend = "cuda";
         }
-        if stepper.grains.is_none() && !self.auto {
+        if stepper.device.is_none() && !self.auto {
             out.on_cpu = ON_CPU.to_vec();
             if joints {
                 out.on_cpu.push("stabilise joints");
@@ -167,9 +167,9 @@ impl Backend {
             device: engine.device(),
             usage: &usage,
             transfer_share: usage.transfer_share(),
-            whole_step: stepper.grains.is_some(),
+            whole_step: stepper.device.is_some(),
             why_not: stepper.why.as_deref().or(failed),
-            steps_on_cpu: stepper.grains.as_ref().map(|g| g.steps_on_cpu + stepper.on_cpu),
+            steps_on_cpu: stepper.device.as_ref().map(|w| w.steps_on_cpu() + stepper.on_cpu),
             steps_lost: stepper.lost,
             auto: self.auto.then(|| stepper.who()),
             trials,
@@ -215,7 +215,7 @@ pub struct Computed {
 
 /// Where a world takes its steps: here, or on a device.
 pub struct Stepper {
-    grains: Option<GrainsOnDevice>,
+    device: Option<WorldOnDevice>,
     /// Why not there.
     why: Option<String>,
     /// Who takes them is found out by trials.
@@ -231,15 +231,15 @@ impl Stepper {
     pub fn step(&mut self, world: &mut World) -> Result<StepReport, String> {
         if self.choice.as_ref().is_some_and(Choice::is_due) {
             self.fetch(world)?;
-            self.grains = None;
-            self.grains = self.choice.as_mut().map_or(Ok(None), |c| c.hold(world))?;
+            self.device = None;
+            self.device = self.choice.as_mut().map_or(Ok(None), |c| c.hold(world))?;
         }
-        let report = match &mut self.grains {
+        let report = match &mut self.device {
             None => {
                 self.on_cpu += 1;
                 world.step().map_err(|e: StepError| e.to_string())
             }
-            Some(grains) => grains.step(world).map_err(|e: GrainsError| e.to_string()),
+            Some(device) => device.step(world).map_err(|e: GrainsError| e.to_string()),
         }?;
         if let Some(choice) = &mut self.choice {
             choice.note(report.contacts);
@@ -249,12 +249,12 @@ impl Stepper {
 
     /// Whether the world stays behind, or may.
     pub fn is_away(&self) -> bool {
-        self.grains.is_some() || self.choice.is_some()
+        self.device.is_some() || self.choice.is_some()
     }
 
     /// Who takes the steps.
     fn who(&self) -> &'static str {
-        if self.grains.is_some() { "cuda" } else { "cpu" }
+        if self.device.is_some() { "cuda" } else { "cpu" }
     }
 
     /// What the last step's iteration moves on a device, and what that holds; none on the processor.
@@ -262,11 +262,11 @@ impl Stepper {
         let engine = backend.engine.as_ref()?;
         let peak = engine.device().gb_per_s;
         Some(OnDevice {
-            whole_step: self.grains.is_some(),
+            whole_step: self.device.is_some(),
             why_not: self.why.clone(),
-            steps_on_cpu: self.grains.as_ref().map_or(0, |g| g.steps_on_cpu) + self.on_cpu,
-            bytes: self.grains.as_ref().map(|g| g.bytes()),
-            traffic: self.grains.as_ref().map(GrainsOnDevice::traffic),
+            steps_on_cpu: self.device.as_ref().map_or(0, WorldOnDevice::steps_on_cpu) + self.on_cpu,
+            bytes: self.device.as_ref().map(WorldOnDevice::bytes),
+            traffic: self.device.as_ref().map(WorldOnDevice::traffic),
             peak_gb_per_s: (peak > 0.0).then_some(peak),
         })
     }
@@ -274,9 +274,9 @@ impl Stepper {
     /// Brings the world to where its steps have come. It is then that bodies are told of which have gone
     /// further than steps may come to.
     pub fn fetch(&mut self, world: &mut World) -> Result<(), String> {
-        let Some(grains) = &mut self.grains else { return Ok(()) };
-        grains.fetch(world).map_err(|e| {
-            self.lost = Some(grains.ahead());
+        let Some(device) = &mut self.device else { return Ok(()) };
+        device.fetch(world).map_err(|e| {
+            self.lost = Some(device.ahead());
             e.to_string()
         })?;
         world.check_limits().map_err(|e| e.to_string())

@@ -4,12 +4,13 @@ use std::ffi::CStr;
 
 use crate::grains::GrainArgs;
 use crate::layout::Args;
+use crate::solids::SolidArgs;
 
 /// The PTX, which the driver compiles for the device it finds.
 pub const PTX: &str = include_str!("../kernels/kernels.ptx");
 
 /// The sources, in the order in which they are read.
-pub const SOURCES: [&str; 16] = [
+pub const SOURCES: [&str; 25] = [
     include_str!("../kernels/kernels.cu"),
     include_str!("../kernels/shim.h"),
     include_str!("../kernels/data.h"),
@@ -26,6 +27,15 @@ pub const SOURCES: [&str; 16] = [
     include_str!("../kernels/grain_step.h"),
     include_str!("../kernels/grain_sweep.h"),
     include_str!("../kernels/grain_end.h"),
+    include_str!("../kernels/patch.h"),
+    include_str!("../kernels/box_box.h"),
+    include_str!("../kernels/capsule.h"),
+    include_str!("../kernels/solids.h"),
+    include_str!("../kernels/solid_points.h"),
+    include_str!("../kernels/solid_near.h"),
+    include_str!("../kernels/solid_step.h"),
+    include_str!("../kernels/solid_sweep.h"),
+    include_str!("../kernels/solid_end.h"),
 ];
 
 macro_rules! kernels {
@@ -95,12 +105,42 @@ kernels! {
     GrainsJudge = c"grains_judge" of GrainArgs,
     GrainsIntegrate = c"grains_integrate" of GrainArgs,
     GrainsMeasure = c"grains_measure" of GrainArgs,
+    SolidsPredict = c"solids_predict" of SolidArgs,
+    SolidsEnclose = c"solids_enclose" of SolidArgs,
+    SolidsInertia = c"solids_inertia" of SolidArgs,
+    SolidsIntegrate = c"solids_integrate" of SolidArgs,
+    SolidsNearCount = c"solids_near_count" of SolidArgs,
+    SolidsNearTold = c"solids_near_told" of SolidArgs,
+    SolidsNearWrite = c"solids_near_write" of SolidArgs,
+    SolidsTouch = c"solids_touch" of SolidArgs,
+    SolidsForetell = c"solids_foretell" of SolidArgs,
+    SolidsTally = c"solids_tally" of SolidArgs,
+    SolidsNearLink = c"solids_near_link" of SolidArgs,
+    SolidsTold = c"solids_told" of SolidArgs,
+    SolidsPairs = c"solids_pairs" of SolidArgs,
+    SolidsLink = c"solids_link" of SolidArgs,
+    SolidsContacts = c"solids_contacts" of SolidArgs,
+    SolidsPose = c"solids_pose" of SolidArgs,
+    SolidsLists = c"solids_lists" of SolidArgs,
+    SolidsBegin = c"solids_begin" of SolidArgs,
+    SolidsOrder = c"solids_order" of SolidArgs,
+    SolidsRefresh = c"solids_refresh" of SolidArgs,
+    SolidsSweep = c"solids_sweep" of SolidArgs,
+    SolidsSweepLast = c"solids_sweep_last" of SolidArgs,
+    SolidsTurn = c"solids_turn" of SolidArgs,
+    SolidsLook = c"solids_look" of SolidArgs,
+    SolidsMultipliers = c"solids_multipliers" of SolidArgs,
+    SolidsVelocities = c"solids_velocities" of SolidArgs,
+    SolidsJudge = c"solids_judge" of SolidArgs,
+    SolidsMeasure = c"solids_measure" of SolidArgs,
+    SolidsShift = c"solids_shift" of SolidArgs,
 }
 
 /// What a kernel takes.
 pub(crate) trait Argument {}
 impl Argument for Args {}
 impl Argument for GrainArgs {}
+impl Argument for SolidArgs {}
 
 /// FNV-1a of the sources, 64 bits: what the first line of the PTX must say.
 pub fn source_hash() -> u64 {

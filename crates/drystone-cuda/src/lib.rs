@@ -18,14 +18,17 @@ pub mod kernels;
 mod layout;
 mod matrix;
 mod pack;
+mod solids;
 mod solver;
 mod usage;
 mod watch;
+mod world;
 
 pub use driver::Device;
 pub use engine::{Engine, devices};
 pub use error::Error;
 pub use grains::{GrainMethod, GrainsError, GrainsOnDevice};
+pub use solids::SolidsOnDevice;
 pub use solver::{APGD, AUTO, CudaSolver, Geometry, Method, PGJ};
 pub use usage::Usage;
 

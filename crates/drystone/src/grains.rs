@@ -1,13 +1,13 @@
 //! Worlds of grains: balls that move, and shapes that do not, or are led. Such a world can take its steps
 //! elsewhere, on a device, and come back.
 
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
 use crate::body::{Filter, Motion};
 use crate::contact::{self, Contact, ContactKey};
 use crate::material::MaterialId;
-use crate::model::{ColliderSlot, NOBODY};
+use crate::model::{ColliderSlot, Model, NOBODY};
 use crate::motion::{is_ball, rotate};
 use crate::settings::{Integrator, Stabilisation};
 use crate::shape::{Pose, Shape};
@@ -60,6 +60,40 @@ pub struct Grains {
     pub revision: u64,
 }
 
+/// A ball, a box or a capsule that moves, about the centre of its body.
+#[derive(Clone, Debug)]
+pub struct Solid {
+    /// Its body.
+    pub slot: u32,
+    /// Its collider.
+    pub collider: u32,
+    /// A sphere, a box or a capsule.
+    pub shape: Shape,
+    /// kg
+    pub mass: f64,
+    /// Body axes, kg m².
+    pub inertia: DMat3,
+    /// Its inverse, as the engine uses it.
+    pub inv_inertia: DMat3,
+    /// Its row of [`Solids::mu`].
+    pub surface: usize,
+}
+
+/// What a world of balls, boxes and capsules consists of.
+#[derive(Clone, Debug, Default)]
+pub struct Solids {
+    /// In the order of the curve that bodies are worked on in, where they are many.
+    pub solids: Vec<Solid>,
+    /// Spheres, half spaces, boxes and capsules that stay where they are, in the order of their colliders.
+    pub fixed: Vec<FixedShape>,
+    /// Friction of pairs of surfaces, row by row.
+    pub mu: Vec<f64>,
+    /// Surfaces.
+    pub surfaces: usize,
+    /// See [`World::has_changed`].
+    pub revision: u64,
+}
+
 /// A contact of a step that was taken elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GrainContact {
@@ -73,6 +107,8 @@ pub struct GrainContact {
     pub point: DVec3,
     /// On the first, N s.
     pub impulse: DVec3,
+    /// Which features touch, as the narrow phase names them.
+    pub feature: u32,
 }
 
 /// Where a grain came to.
@@ -97,30 +133,65 @@ pub const RESOLVED: f64 = crate::step::RESOLVED_OVERLAP;
 /// Turns of bodies that are led, rad in a step, beyond which their contacts are bent.
 pub const TURN: f64 = crate::integrate::foretell::MIN_TURN;
 
+/// What an arc may be off its tangent, over the smaller inner radius, in a step that is taken as one.
+pub const ARC: f64 = crate::step::RESOLVED_ARC;
+
 /// Kinds of surfaces that are told apart, at most.
 const MOST_SURFACES: usize = 256;
+
+/// What may move in a world.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moving {
+    Balls,
+    Solids,
+}
+
+impl Moving {
+    /// What is none of it.
+    fn others(self) -> &'static str {
+        match self {
+            Self::Balls => "bodies that are not balls",
+            Self::Solids => "bodies other than balls, boxes and capsules",
+        }
+    }
+}
+
+/// Kinds of surfaces.
+#[derive(Default)]
+struct Surfaces(Vec<(f64, Option<MaterialId>)>);
+
+impl Surfaces {
+    /// The row of a collider's.
+    fn of(&mut self, c: &ColliderSlot) -> Result<usize, String> {
+        let own = (c.mu, c.material);
+        if let Some(known) = self.0.iter().position(|s| *s == own) {
+            return Ok(known);
+        }
+        if self.0.len() == MOST_SURFACES {
+            return Err(format!("more than {MOST_SURFACES} kinds of surfaces"));
+        }
+        self.0.push(own);
+        Ok(self.0.len() - 1)
+    }
+
+    /// Friction of all pairs, row by row.
+    fn mu(&self, model: &Model) -> Vec<f64> {
+        let pairs = self.0.iter().flat_map(|a| self.0.iter().map(move |b| (*a, *b)));
+        pairs.map(|(a, b)| model.materials.mu(a, b)).collect()
+    }
+}
 
 impl World {
     /// The world as one of grains; an error says what it has beside them.
     #[doc(hidden)]
     pub fn grains(&mut self) -> Result<Grains, String> {
-        self.check_grains()?;
+        self.check_grains(Moving::Balls)?;
         self.state.sort(&self.model);
         let (model, state) = (&self.model, &self.state);
-        let mut surfaces: Vec<(f64, Option<MaterialId>)> = Vec::new();
-        let mut surface = |c: &ColliderSlot| {
-            let own = (c.mu, c.material);
-            surfaces.iter().position(|s| *s == own).unwrap_or_else(|| {
-                surfaces.push(own);
-                surfaces.len() - 1
-            })
-        };
+        let mut surfaces = Surfaces::default();
         let mut out = Grains { revision: model.revision(), ..Grains::default() };
         for (k, c) in model.colliders.iter().enumerate().filter(|(_, c)| c.body != NOBODY) {
-            let (slot, collider, surface) = (c.body, k as u32, surface(c));
-            if surface >= MOST_SURFACES {
-                return Err(format!("more than {MOST_SURFACES} kinds of surfaces"));
-            }
+            let (slot, collider, surface) = (c.body, k as u32, surfaces.of(c)?);
             let body = &model.bodies[slot as usize];
             match (&c.shape, body.motion) {
                 (Shape::Sphere { radius }, Motion::Dynamic) => out.grains.push(Grain {
@@ -138,20 +209,49 @@ impl World {
             }
         }
         out.grains.sort_by_key(|g| state.order.rank(g.slot));
-        let pairs = surfaces.iter().flat_map(|a| surfaces.iter().map(move |b| (*a, *b)));
-        out.mu = pairs.map(|(a, b)| model.materials.mu(a, b)).collect();
-        out.surfaces = surfaces.len();
+        (out.mu, out.surfaces) = (surfaces.mu(model), surfaces.0.len());
+        Ok(out)
+    }
+
+    /// The world as one of balls, boxes and capsules; an error says what it has beside them.
+    #[doc(hidden)]
+    pub fn solids(&mut self) -> Result<Solids, String> {
+        self.check_grains(Moving::Solids)?;
+        self.state.sort(&self.model);
+        let (model, state) = (&self.model, &self.state);
+        let mut surfaces = Surfaces::default();
+        let mut out = Solids { revision: model.revision(), ..Solids::default() };
+        for (k, c) in model.colliders.iter().enumerate().filter(|(_, c)| c.body != NOBODY) {
+            let (slot, collider, surface) = (c.body, k as u32, surfaces.of(c)?);
+            let body = &model.bodies[slot as usize];
+            let shape = c.shape.clone();
+            if body.motion == Motion::Dynamic {
+                let (mass, inertia, inv_inertia) = (body.mass.mass, body.mass.inertia, *body.inv_inertia);
+                out.solids.push(Solid { slot, collider, shape, mass, inertia, inv_inertia, surface });
+            } else {
+                let pose = model.collider_pose(state, k).unwrap_or(Pose::IDENTITY);
+                out.fixed.push(FixedShape { slot, collider, shape, pose, surface });
+            }
+        }
+        out.solids.sort_by_key(|g| state.order.rank(g.slot));
+        (out.mu, out.surfaces) = (surfaces.mu(model), surfaces.0.len());
         Ok(out)
     }
 
     /// Whether bodies or shapes were added, removed or changed since.
     #[doc(hidden)]
     pub fn grains_changed(&self, since: &Grains) -> bool {
-        since.revision == 0 || since.revision != self.model.revision()
+        self.has_changed(since.revision)
     }
 
-    /// What keeps a world from being one of grains.
-    fn check_grains(&self) -> Result<(), String> {
+    /// The same since a revision of the world's.
+    #[doc(hidden)]
+    pub fn has_changed(&self, revision: u64) -> bool {
+        revision == 0 || revision != self.model.revision()
+    }
+
+    /// What keeps a world from being one of grains, or of solids.
+    fn check_grains(&self, moving: Moving) -> Result<(), String> {
         let (model, s) = (&self.model, &self.settings);
         let refuse = |what: &str| Err(what.to_string());
         match () {
@@ -186,16 +286,19 @@ impl World {
             shapes[c.body as usize] += 1;
             let body = &model.bodies[c.body as usize];
             let ball = matches!(c.shape, Shape::Sphere { .. }) && is_ball(&body.mass.inertia);
+            let boxes = moving == Moving::Solids;
             let known = matches!(
                 c.shape,
                 Shape::Sphere { .. } | Shape::HalfSpace | Shape::Box { .. } | Shape::Capsule { .. }
             );
+            let solid = boxes && known && c.shape != Shape::HalfSpace;
             let what = match body.motion {
                 _ if c.filter != Filter::default() || body.group != 0 => "collision filters or groups",
                 _ if c.surface_velocity.is_some() => "belts",
-                Motion::Dynamic if !ball || c.local.is_some() => "bodies that are not balls",
+                Motion::Dynamic if !(ball || solid) || c.local.is_some() => moving.others(),
                 Motion::Dynamic if body.planar.is_some() => "bodies in a plane",
                 Motion::Dynamic if body.charge != 0.0 => "charges",
+                Motion::Kinematic if boxes => "bodies that are led, beside boxes or capsules",
                 _ if body.motion != Motion::Dynamic && !known => {
                     "fixed shapes other than balls, planes, boxes and capsules"
                 }
@@ -267,7 +370,7 @@ impl World {
             let slots = [a, b].map(|k| &model.colliders[k as usize]);
             let mu = model.materials.mu((slots[0].mu, slots[0].material), (slots[1].mu, slots[1].material));
             Contact {
-                key: ContactKey::new([a.min(b), a.max(b)], [0, 0], 0),
+                key: ContactKey::new([a.min(b), a.max(b)], [0, 0], c.feature),
                 bodies: slots.map(|c| c.body),
                 point: c.point,
                 normal: sign * c.normal,

@@ -17,7 +17,7 @@ use crate::report::{Clock, DeepOverlap, Stage, StepError, StepReport};
 use crate::setup::Setup;
 use crate::state::State;
 use crate::workspace::Workspace;
-pub(crate) use resolve::RESOLVED_OVERLAP;
+pub(crate) use resolve::{RESOLVED_ARC, RESOLVED_OVERLAP};
 
 /// The step as a whole: with substeps of islands that need them, and as if nothing had happened where it
 /// fails.

@@ -61,17 +61,23 @@ fn a_run_says_what_was_computed_where() {
     assert!(r["device"]["usage"]["iterations"].as_u64().is_some_and(|n| n > 0), "{}", r["device"]);
     assert_eq!(r["solver"]["converged_steps"], 40);
     assert!(r["certificate"]["residual_max"].as_f64().is_some_and(|x| x <= 1e-4));
-    // Boxes that move are found by the processor.
+    // So are boxes.
     let boxes = "run packing --set n=8 --set shape=box --steps 3 --backend cuda --report boxes.json --quiet";
     assert_eq!(run(&scratch, &[], boxes).0, 0);
     let r = scratch.json("boxes.json");
+    assert_eq!((&r["device"]["whole_step"], r.get("on_cpu")), (&true.into(), None));
+    // Stones that move are found by the processor.
+    let others =
+        "run packing --set n=8 --set shape=hull --steps 3 --backend cuda --report others.json --quiet";
+    assert_eq!(run(&scratch, &[], others).0, 0);
+    let r = scratch.json("others.json");
     assert!(
         r["on_cpu"].as_array().is_some_and(|stages| stages.contains(&"collide".into())),
         "{}",
         r["on_cpu"]
     );
     assert_eq!(r["device"]["whole_step"], false);
-    assert_eq!(r["device"]["why_not"], "bodies that are not balls");
+    assert_eq!(r["device"]["why_not"], "bodies other than balls, boxes and capsules");
     // The processor's report says nothing of devices.
     let (code, _, _) = run(&scratch, &[], "run packing --set n=20 --steps 3 --report cpu.json --quiet");
     assert_eq!(code, 0);
@@ -186,9 +192,17 @@ fn auto_takes_the_quicker_one_and_says_so() {
     let r = scratch.json("none.json");
     assert_eq!((&r["state_hash"], &r["backend"]), (&cpu["state_hash"], &"cpu".into()));
     assert!(r["device"]["why_not"].as_str().is_some_and(|why| why.contains("no CUDA device")));
-    let boxes = "run packing --set n=8 --set shape=box --steps 3 --backend auto";
-    let (code, out, _) = run(&scratch, &[], boxes);
-    assert!(code == 0 && out.contains("backend auto  cpu: bodies that are not balls"), "{out}");
+    let others = "run packing --set n=8 --set shape=hull --steps 3 --backend auto";
+    let (code, out, _) = run(&scratch, &[], others);
+    assert!(
+        code == 0 && out.contains("backend auto  cpu: bodies other than balls, boxes and capsules"),
+        "{out}"
+    );
+    // Boxes may go there: who takes them is measured.
+    let boxes = "run packing --set n=8 --set shape=box --steps 3 --backend auto --report boxes.json";
+    assert_eq!(run(&scratch, &[], boxes).0, 0);
+    let r = scratch.json("boxes.json");
+    assert!(r["device"]["trials"].as_array().is_some_and(|trials| !trials.is_empty()), "{}", r["device"]);
     let (code, _, err) = run(&scratch, &[], "solve nothing.json --backend auto");
     assert!(code == 2 && err.contains("takes cpu or cuda"), "{err}");
 }

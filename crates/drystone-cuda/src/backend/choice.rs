@@ -6,7 +6,8 @@ use drystone::World;
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::{Engine, GrainMethod, GrainsError, GrainsOnDevice};
+use crate::world::WorldOnDevice;
+use crate::{Engine, GrainMethod, GrainsError};
 
 /// Steps that a trial takes on each.
 const STEPS: usize = 3;
@@ -29,7 +30,7 @@ pub struct Trial {
     pub chosen: &'static str,
 }
 
-/// Who takes the steps of a world of grains, by trials.
+/// Who takes the steps of a world of grains or solids, by trials.
 pub struct Choice {
     engine: Arc<Engine>,
     method: GrainMethod,
@@ -57,13 +58,13 @@ impl Choice {
 
     /// Steps of the world, which is home, on both; the state is then what it was. The device's world where
     /// that was quicker. An error is one of the processor's steps.
-    pub fn hold(&mut self, world: &mut World) -> Result<Option<GrainsOnDevice>, String> {
+    pub fn hold(&mut self, world: &mut World) -> Result<Option<WorldOnDevice>, String> {
         self.due = false;
         let before = world.state().clone();
         let home = |world: &mut World| world.restore(before.clone()).map_err(|e| e.to_string());
         let tried = self.on_device(world);
         home(world)?;
-        let (mut grains, cuda_ms, contacts) = match tried {
+        let (mut device, cuda_ms, contacts) = match tried {
             Ok(found) => found,
             Err(why) => {
                 self.failed = Some(why);
@@ -86,8 +87,8 @@ impl Choice {
         if !wins {
             return Ok(None);
         }
-        match grains.send(world) {
-            Ok(()) => Ok(Some(grains)),
+        match device.send(world) {
+            Ok(()) => Ok(Some(device)),
             Err(e) => {
                 self.failed = Some(e.to_string());
                 Ok(None)
@@ -96,17 +97,17 @@ impl Choice {
     }
 
     /// The quickest step there, ms, and the contacts of the last one.
-    fn on_device(&self, world: &mut World) -> Result<(GrainsOnDevice, f64, usize), String> {
-        let mut grains = GrainsOnDevice::new(self.engine.clone(), world, self.method)
+    fn on_device(&self, world: &mut World) -> Result<(WorldOnDevice, f64, usize), String> {
+        let mut device = WorldOnDevice::new(self.engine.clone(), world, self.method)
             .map_err(|e| e.to_string())?
-            .map_err(|why| format!("not a world of grains: {why}"))?;
+            .map_err(|why| format!("not a world for the device: {why}"))?;
         let (mut least, mut contacts) = (f64::INFINITY, 0);
         for _ in 0..STEPS {
             let begun = Instant::now();
-            contacts = grains.step(world).map_err(|e: GrainsError| e.to_string())?.contacts;
+            contacts = device.step(world).map_err(|e: GrainsError| e.to_string())?.contacts;
             least = least.min(1e3 * begun.elapsed().as_secs_f64());
         }
-        grains.steps_on_cpu = 0;
-        Ok((grains, least, contacts))
+        device.forget_steps();
+        Ok((device, least, contacts))
     }
 }

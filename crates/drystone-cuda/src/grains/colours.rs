@@ -7,18 +7,18 @@ use crate::kernels::Kernel;
 use crate::layout::CHUNK;
 
 /// Rounds of naming and taking before the host asks whether any contact is left without a colour.
-const ROUNDS: usize = 16;
+pub(crate) const ROUNDS: usize = 16;
 /// Colours of so many contacts or fewer are swept by one block of threads, one colour after the other.
-const FEW: u32 = 1024;
+pub(crate) const FEW: u32 = 1024;
 
 /// Threads of that block, over those of others.
 const WIDER: u32 = 4;
 /// As in `kernels/grain_sweep.h`: contacts that a block of threads takes.
-const PIECE: u32 = 64;
+pub(crate) const PIECE: u32 = 64;
 
 /// Where each colour begins in the order of colours.
 #[derive(Clone, Debug)]
-pub(super) struct Colours {
+pub(crate) struct Colours {
     /// By colour, and the number of contacts.
     pub first: [u32; COLOURS + 1],
     /// Colours that have a launch of their own; the others follow.

@@ -9,12 +9,12 @@
 //! A step that the device cannot take as one (an overlap of more than 5 % of a grain that the step itself has
 //! made) is left to the CPU, which takes substeps: see [`GrainsOnDevice::step`].
 
-mod colours;
-mod layout;
+pub(crate) mod colours;
+pub(crate) mod layout;
 mod memory;
-mod solve;
-mod step;
-mod transfer;
+pub(crate) mod solve;
+pub(crate) mod step;
+pub(crate) mod transfer;
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::kernels::Kernel;
 use crate::layout::{CHUNK, Control};
 use crate::solver::Geometry;
-use colours::Colours;
+pub(crate) use colours::Colours;
 pub(crate) use layout::GrainArgs;
 use memory::{GrainMemory, Precision};
 
@@ -67,11 +67,11 @@ pub enum GrainMethod {
 
 /// How overlaps are removed: see [`Stabilisation::Post`].
 #[derive(Clone, Copy, Debug)]
-struct Correction {
-    tolerance: f64,
-    accept: f64,
-    reach: f64,
-    rounds: usize,
+pub(crate) struct Correction {
+    pub tolerance: f64,
+    pub accept: f64,
+    pub reach: f64,
+    pub rounds: usize,
 }
 
 /// A world of grains on a device.

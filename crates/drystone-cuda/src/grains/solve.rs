@@ -40,17 +40,17 @@ const DOUBLE: Kernels = Kernels {
 };
 
 /// Iterations that are recorded together.
-const RECORDED: usize = 2 * EVERY;
+pub(crate) const RECORDED: usize = 2 * EVERY;
 
 /// As in `kernels/grain_sweep.h`: rows are made anew after so many sweeps.
-const REFRESH: u32 = 64;
+pub(crate) const REFRESH: u32 = 64;
 
 /// The host looks again after this part of what was done.
-const LONG: usize = 8;
+pub(crate) const LONG: usize = 8;
 
 /// How an iteration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     /// At the threshold.
     Near,
     /// Where rounding leaves nothing to gain.

@@ -16,9 +16,9 @@ use crate::kernels::Kernel;
 
 /// How far ahead contacts are looked for in a position problem, over the largest error: overlaps add up along
 /// a stack.
-const AHEAD: f64 = 4.0;
+pub(crate) const AHEAD: f64 = 4.0;
 /// How much further than this step had to the next one looks at once.
-const SLACK: f64 = 1.25;
+pub(crate) const SLACK: f64 = 1.25;
 /// Times that the judge may find single precision not good enough before double precision goes on.
 const ASKED: usize = 2;
 
@@ -112,7 +112,9 @@ impl GrainsOnDevice {
         self.memory.last = now;
         self.args.old_contacts = contacts;
         self.memory.turn(&mut self.args);
-        let mut told = report(number, contacts as usize, &solved, corrected.rounds, spans);
+        let (status, iterations) = (solved.status, solved.iterations);
+        let mut told =
+            report(number, contacts as usize, status, iterations, &solved.told, corrected.rounds, spans);
         let g = self.settings.gravity.length_squared();
         let mass: f64 = self.mass;
         told.support =
@@ -261,14 +263,15 @@ impl GrainsOnDevice {
 }
 
 /// What a step on the device says of itself.
-fn report(
+pub(crate) fn report(
     step: u64,
     contacts: usize,
-    solved: &Solved,
+    status: Status,
+    iterations: usize,
+    t: &[f64],
     rounds: usize,
     spans: [std::time::Duration; 7],
 ) -> StepReport {
-    let t = &solved.told;
     let (kinetic, bias) = (t[told::KINETIC], t[told::BIAS]);
     let touching = t[told::TOUCHING] as usize;
     StepReport {
@@ -281,11 +284,11 @@ fn report(
         penetration_max: t[told::OVERLAP],
         deep: None,
         penetration_mean: if touching > 0 { t[told::DEPTH] / touching as f64 } else { 0.0 },
-        status: solved.status,
+        status,
         bounce: None,
         contradiction: Vec::new(),
         apart: None,
-        iterations: solved.iterations,
+        iterations,
         omega: 1.0,
         rejected: 0,
         attempts: Vec::new(),

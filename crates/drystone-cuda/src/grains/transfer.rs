@@ -12,10 +12,10 @@ use crate::engine::HostMemory;
 use crate::error::Error;
 
 /// No grain and no shape.
-const NOBODY: u32 = u32::MAX;
+pub(crate) const NOBODY: u32 = u32::MAX;
 
 /// Buckets of cells for each grain.
-const BUCKETS: usize = 2;
+pub(crate) const BUCKETS: usize = 2;
 
 /// A body that is led through a step.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Led {
 
 /// The numbers of a fixed shape: kind, surface, inner radius, centre, three axes, measures, and how it is
 /// led.
-fn numbers(f: &FixedShape, pose: &Pose, led: Option<&GrainMotion>) -> [f64; FIXED_NUMBERS] {
+pub(crate) fn numbers(f: &FixedShape, pose: &Pose, led: Option<&GrainMotion>) -> [f64; FIXED_NUMBERS] {
     let (kind, measures) = match &f.shape {
         Shape::Sphere { radius } => (shape::SPHERE, [*radius, 0.0, 0.0]),
         Shape::Capsule { radius, half_length } => (shape::CAPSULE, [*radius, *half_length, 0.0]),
@@ -55,7 +55,7 @@ fn numbers(f: &FixedShape, pose: &Pose, led: Option<&GrainMotion>) -> [f64; FIXE
 }
 
 /// Writes numbers, `width` of them for each of `count` items, and copies them to the device.
-fn send<const W: usize>(
+pub(crate) fn send<const W: usize>(
     stage: &mut HostMemory,
     stream: usize,
     to: u64,
@@ -317,6 +317,7 @@ impl GrainsOnDevice {
                 gap,
                 point: a - normal * (r + 0.5 * gap),
                 impulse: DVec3::new(gamma[4 * c], gamma[4 * c + 1], gamma[4 * c + 2]),
+                feature: 0,
             }
         };
         let of = |i: usize| (first[i] as usize..first[i + 1] as usize).map(move |c| (i, c));

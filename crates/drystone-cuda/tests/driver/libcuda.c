@@ -31,7 +31,7 @@ struct entry {
     void (*run)(const void *);
     size_t bytes;
 };
-#define ALL(OF_BLOCKS, OF_GRAINS) \
+#define ALL(OF_BLOCKS, OF_GRAINS, OF_SOLIDS) \
     OF_BLOCKS(start_measure) OF_BLOCKS(start_scale) OF_BLOCKS(start_bodies) OF_BLOCKS(start_lipschitz) \
     OF_BLOCKS(step_blocks) OF_BLOCKS(step_bodies) OF_BLOCKS(step_parts) OF_BLOCKS(look) OF_BLOCKS(write_rows) \
     OF_GRAINS(scan_chunks) OF_GRAINS(scan_totals) OF_GRAINS(scan_each) OF_GRAINS(grains_predict) \
@@ -43,13 +43,23 @@ struct entry {
     OF_GRAINS(grains_multipliers_f) OF_GRAINS(grains_shift_f) OF_GRAINS(grains_pose_d) OF_GRAINS(grains_start_d) \
     OF_GRAINS(grains_contacts_d) OF_GRAINS(grains_bodies_d) OF_GRAINS(grains_look_d) OF_GRAINS(grains_multipliers_d) \
     OF_GRAINS(grains_shift_d) OF_GRAINS(grains_velocities) OF_GRAINS(grains_judge) OF_GRAINS(grains_integrate) \
-    OF_GRAINS(grains_measure)
+    OF_GRAINS(grains_measure) \
+    OF_SOLIDS(solids_predict) OF_SOLIDS(solids_enclose) OF_SOLIDS(solids_inertia) OF_SOLIDS(solids_integrate) \
+    OF_SOLIDS(solids_near_count) OF_SOLIDS(solids_near_told) OF_SOLIDS(solids_near_write) \
+    OF_SOLIDS(solids_touch) OF_SOLIDS(solids_foretell) OF_SOLIDS(solids_tally) OF_SOLIDS(solids_near_link) \
+    OF_SOLIDS(solids_told) OF_SOLIDS(solids_pairs) OF_SOLIDS(solids_link) OF_SOLIDS(solids_contacts) \
+    OF_SOLIDS(solids_pose) OF_SOLIDS(solids_lists) OF_SOLIDS(solids_begin) OF_SOLIDS(solids_order) \
+    OF_SOLIDS(solids_refresh) OF_SOLIDS(solids_sweep) OF_SOLIDS(solids_sweep_last) OF_SOLIDS(solids_turn) \
+    OF_SOLIDS(solids_look) OF_SOLIDS(solids_multipliers) OF_SOLIDS(solids_velocities) \
+    OF_SOLIDS(solids_judge) OF_SOLIDS(solids_measure) OF_SOLIDS(solids_shift)
 #define RUN_BLOCKS(name) static void run_##name(const void *argument) { name(*(const struct args *)argument); }
 #define RUN_GRAINS(name) static void run_##name(const void *argument) { name(*(const struct grains *)argument); }
+#define RUN_SOLIDS(name) static void run_##name(const void *argument) { name(*(const struct solids *)argument); }
 #define ENTRY_BLOCKS(name) {#name, run_##name, sizeof(struct args)},
 #define ENTRY_GRAINS(name) {#name, run_##name, sizeof(struct grains)},
-ALL(RUN_BLOCKS, RUN_GRAINS)
-static const struct entry KERNELS[] = {ALL(ENTRY_BLOCKS, ENTRY_GRAINS)};
+#define ENTRY_SOLIDS(name) {#name, run_##name, sizeof(struct solids)},
+ALL(RUN_BLOCKS, RUN_GRAINS, RUN_SOLIDS)
+static const struct entry KERNELS[] = {ALL(ENTRY_BLOCKS, ENTRY_GRAINS, ENTRY_SOLIDS)};
 #endif
 
 #ifdef SHIM_THREADS

@@ -40,7 +40,7 @@ use crate::workspace::{Collision, FreeMotion, Substeps, Workspace};
 /// s: overlap after a step that is let be, over the smaller inner radius.
 pub(crate) const RESOLVED_OVERLAP: f64 = 0.05;
 /// What an arc may be off its tangent, over the smaller inner radius.
-const RESOLVED_ARC: f64 = 0.5;
+pub(crate) const RESOLVED_ARC: f64 = 0.5;
 
 /// Takes a step of the settings' h of all who are not absent.
 pub(super) fn advance(
