@@ -142,12 +142,16 @@ impl Elsewhere for Leader {
     fn told(&mut self) -> Result<Value, String> {
         let usage = self.ranks(Order::Tell)?.usage();
         let each = gather(self.comm, &usage)?;
-        let busy: Vec<f64> = each.iter().filter_map(|u| u["busy_s_per_step"].as_f64()).collect();
-        let most = busy.iter().copied().fold(0.0, f64::max);
-        let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
+        let balance = |key: &str| {
+            let busy: Vec<f64> = each.iter().filter_map(|u| u[key].as_f64()).collect();
+            let most = busy.iter().copied().fold(0.0, f64::max);
+            let mean = busy.iter().sum::<f64>() / busy.len().max(1) as f64;
+            if mean > 0.0 { most / mean } else { 1.0 }
+        };
         Ok(json!({
             "count": each.len(),
-            "largest_over_mean_busy": if mean > 0.0 { most / mean } else { 1.0 },
+            "largest_over_mean_busy": balance("busy_s_per_step"),
+            "recent_largest_over_mean_busy": balance("recent_busy_s_per_step"),
             "each": each,
         }))
     }

@@ -112,7 +112,8 @@ fn cover(comm: &dyn Comm, domain: &mut Domain, open: &mut Open, more: &[f64]) ->
 /// Contacts where the bodies are, without those among bodies that are `held`, `more` further than the
 /// envelope.
 fn find(domain: &mut Domain, held: &[bool], more: &[f64]) -> Vec<Contact> {
-    let (own, mut gaps) = (std::mem::take(&mut domain.own), Vec::new());
+    let about = domain.part.world.contacts().len();
+    let (own, mut gaps) = (std::mem::take(&mut domain.own), Vec::with_capacity(about + about / 4));
     let wanted = |[a, b]: [u32; 2]| own[a as usize] || own[b as usize];
     domain.part.world.stage_gaps(held, more, wanted, &mut gaps);
     domain.own = own;

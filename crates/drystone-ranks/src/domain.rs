@@ -17,6 +17,10 @@ const RECUT: u64 = 20;
 const BALANCED: f64 = 1.05;
 /// The weight of a body of mean cost.
 const WEIGHT: f64 = 1000.0;
+/// What a body costs without any contact, in contacts.
+const ALONE: u32 = 2;
+/// How much dearer or cheaper a rank's bodies may be than all, of as many contacts.
+const RATIO: f64 = 4.0;
 
 /// The bodies of a rank: its own, copies of others' near its border, and all that are not dynamic.
 pub struct Domain {
@@ -173,6 +177,11 @@ impl Domain {
         4.0 * s.gravity.length() * s.h * s.h
     }
 
+    /// Whether it is time to see how even the load is.
+    pub fn is_time(&self) -> bool {
+        self.age > 0 && self.age.is_multiple_of(RECUT)
+    }
+
     /// A step is over.
     pub fn aged(&mut self) {
         self.age += 1;
@@ -184,7 +193,7 @@ impl Domain {
     pub fn rebuild(&mut self, comm: &dyn Comm, more: f64, seconds: f64) -> Result<(), RanksError> {
         self.rebuilds += 1;
         let kept = self.keep();
-        let weights = self.weights(comm, kept.bodies.len(), seconds);
+        let weights = self.weights(comm, seconds);
         if weights.is_some() {
             self.recuts += 1;
         }
@@ -230,22 +239,38 @@ impl Domain {
         self.settle(comm, kept, 0.0, None)
     }
 
-    /// What each own body costs, where space is to be cut anew.
-    fn weights(&self, comm: &dyn Comm, own: usize, seconds: f64) -> Option<Vec<i64>> {
+    /// Whether ranks differ so much in what they have computed since space was cut, `seconds`, that it is to be
+    /// cut anew.
+    pub fn is_uneven(&self, comm: &dyn Comm, seconds: f64) -> bool {
         if self.age < RECUT || comm.size() == 1 {
-            return None;
+            return false;
         }
-        let mut most = [seconds];
+        let (mut most, mut sum) = ([seconds], [(1e6 * seconds) as i64]);
         comm.most(&mut most);
-        let mut sums = [(1e6 * seconds) as i64, own as i64];
-        comm.add(&mut sums);
-        let (mean, bodies) = (1e-6 * sums[0] as f64, sums[1] as f64);
-        if !(most[0] * comm.size() as f64 > BALANCED * mean) || bodies == 0.0 {
+        comm.add(&mut sum);
+        most[0] * comm.size() as f64 > BALANCED * 1e-6 * sum[0] as f64
+    }
+
+    /// What each own body costs, where space is to be cut anew: by its contacts, and by how long this rank took
+    /// for all of them.
+    fn weights(&self, comm: &dyn Comm, seconds: f64) -> Option<Vec<i64>> {
+        if !self.is_uneven(comm, seconds) {
             return None;
         }
-        let own = own.max(1);
-        let cost = (seconds / own as f64) / (mean / bodies);
-        Some(vec![(WEIGHT * cost.clamp(0.2, 5.0)) as i64; own])
+        let mut costs = vec![ALONE; self.part.bodies.len()];
+        let contacts = self.part.world.contacts().iter();
+        contacts.flat_map(|c| c.bodies).for_each(|slot| costs[slot as usize] += 1);
+        let own = self.movers.slots[..self.movers.own].iter().map(|slot| costs[*slot as usize]);
+        let mine: f64 = own.clone().map(f64::from).sum();
+        let mut sums = [(1e6 * seconds) as i64, mine as i64, self.movers.own as i64];
+        comm.add(&mut sums);
+        let [all, costs, bodies] = sums.map(|x| x as f64);
+        if !(all > 0.0 && bodies > 0.0) {
+            return None;
+        }
+        let ratio = (1e6 * seconds / mine.max(1.0)) / (all / costs);
+        let scale = WEIGHT * bodies / costs * ratio.clamp(1.0 / RATIO, RATIO);
+        Some(own.map(|cost| (scale * f64::from(cost)) as i64).collect())
     }
 
     /// Whether this rank owns a place.

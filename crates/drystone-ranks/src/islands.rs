@@ -54,8 +54,9 @@ pub fn solve_all<'a>(
         return Ok((walk, ended));
     }
     let (points, rows) = (posed.blocks.len(), posed.rows() - 3 * posed.blocks.len());
-    let pairs = (0..points).map(|i| posed.contact(i)).chain((0..rows).map(|i| posed.row(i)));
-    let pairs: Vec<[u32; 2]> = pairs.filter(|pair| posed.is_own(*pair)).collect();
+    let all = (0..points).map(|i| posed.contact(i)).chain((0..rows).map(|i| posed.row(i)));
+    let mut pairs: Vec<[u32; 2]> = Vec::with_capacity(points + rows);
+    pairs.extend(all.filter(|pair| posed.is_own(*pair)));
     let lead = leaders(comm, posed.movers, &posed.orders, &pairs, limit);
     let is_small = |a: u32| lead[a as usize] != ACROSS;
     let mut some = [pairs.iter().any(|[a, _]| is_small(*a)), pairs.iter().any(|[a, _]| !is_small(*a))]

@@ -14,6 +14,7 @@
 //!
 //! How ranks talk is a [`Comm`]: MPI in `drystone-mpi`, threads in tests ([`threads`]).
 
+mod balls;
 mod colours;
 pub mod comm;
 mod correct;
@@ -32,6 +33,8 @@ mod posed;
 mod reach;
 mod rows;
 mod run;
+mod settle;
+mod shares;
 mod step;
 mod sweeps;
 pub mod threads;

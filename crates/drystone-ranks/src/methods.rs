@@ -191,7 +191,7 @@ pub fn solve(posed: &Posed, walk: &mut Walk, method: Method, stop: Stop) -> Ende
     let key = |i| posed.point_key(posed.staged.order[walk.block(i)] as usize);
     let seeds: Vec<u64> = (0..walk.touches.len()).map(|i| seed(&key(i))).collect();
     let mut used = 0;
-    if let Some(sweeps) = sweep(walk, &seeds, &stop, accelerated) {
+    if let Some(sweeps) = sweep(posed, walk, &seeds, &stop, accelerated) {
         used = sweeps;
         let mut out = Ended { iterations: used, residual: walk.residual(), ..Ended::default() };
         if stop.tolerance > 0.0 && out.residual <= stop.tolerance {
@@ -228,6 +228,7 @@ fn descend(walk: &mut Walk, method: Method, stop: Stop) -> Ended {
     if stop.tolerance > 0.0 && residual <= stop.tolerance {
         return ended(Status::Converged, &watch, 1.0, residual);
     }
+    walk.set_out();
     let (status, omega) = match method {
         Method::Apgd | Method::Sweeps { .. } => (apgd(walk, &mut watch), 1.0),
         Method::Bb { memory } => (bb(walk, &mut watch, memory), 1.0),

@@ -1,7 +1,7 @@
 //! A problem that ranks are to solve: this one's part of it, and how that stands in the whole.
 
-use drystone::Contact;
 use drystone::stages::Staged;
+use drystone::{Contact, Shape};
 use drystone_solve::problem::WORLD;
 
 use crate::comm::Comm;
@@ -59,6 +59,18 @@ impl<'a> Posed<'a> {
     pub fn row(&self, i: usize) -> [u32; 2] {
         let general = &self.staged.problem.general;
         self.pair(general.a[i], general.b[i])
+    }
+
+    /// By mover: the radius of a ball, m; the largest, where it has several, and none where it has none.
+    pub fn radii(&self) -> Vec<f64> {
+        let mut radii = vec![0.0f64; self.movers.slots.len()];
+        for c in &self.domain.part.world.model().colliders {
+            let place = self.place.get(c.body as usize).copied().unwrap_or(NOBODY);
+            if let (Shape::Sphere { radius }, Some(to)) = (&c.shape, radii.get_mut(place as usize)) {
+                *to = to.max(*radius);
+            }
+        }
+        radii
     }
 
     /// Whether one of two movers is an own body.

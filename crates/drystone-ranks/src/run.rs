@@ -12,6 +12,9 @@ use crate::figures::{carried, figures};
 use crate::methods::Plan;
 use crate::step::{Taken, attempt};
 
+/// Fewer steps than these say little of how even the load is.
+const ENOUGH: u64 = 10;
+
 /// Why a step was not taken, or a world not spread. All ranks say the same.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RanksError {
@@ -30,6 +33,8 @@ pub struct Usage {
     pub bodies: usize,
     /// Copies of others' bodies that it has now.
     pub ghosts: usize,
+    /// Contacts that it worked on in the last step.
+    pub contacts: usize,
     /// Steps taken.
     pub steps: u64,
     /// Messages sent, a step.
@@ -40,6 +45,9 @@ pub struct Usage {
     pub reductions_per_step: f64,
     /// Spent on computing, a step, s.
     pub busy_s_per_step: f64,
+    /// The same since space was last cut by measured time, or between the last two cuts where that was only
+    /// just.
+    pub recent_busy_s_per_step: f64,
     /// Spent on sending, receiving and waiting for others, a step, s.
     pub waiting_s_per_step: f64,
     /// How often ghosts were chosen anew.
@@ -61,6 +69,9 @@ pub struct Ranks<'c> {
     begun: Traffic,
     /// Both when busy times were last compared.
     compared: (f64, f64),
+    /// Steps that were done then, and seconds of computing a step from the cut before until then.
+    cut_at: u64,
+    between: f64,
 }
 
 impl<'c> Ranks<'c> {
@@ -73,7 +84,8 @@ impl<'c> Ranks<'c> {
         let plan = plan.map_err(RanksError::Refused)?;
         let domain = Domain::new(comm, world)?;
         let begun = comm.traffic();
-        Ok(Self { comm, domain, plan, steps: 0, wall: 0.0, waited: 0.0, begun, compared: (0.0, 0.0) })
+        let (wall, waited, compared) = (0.0, 0.0, (0.0, 0.0));
+        Ok(Self { comm, domain, plan, steps: 0, wall, waited, begun, compared, cut_at: 0, between: 0.0 })
     }
 
     /// One step.
@@ -107,6 +119,12 @@ impl<'c> Ranks<'c> {
         (self.wall - self.compared.0 - (self.waited - self.compared.1)).max(1e-6)
     }
 
+    /// Steps since space was last cut, and seconds of computing in each.
+    fn recent(&self) -> (u64, f64) {
+        let steps = self.steps - self.cut_at;
+        (steps, self.busy() / steps.max(1) as f64)
+    }
+
     /// A step of the part's own length, in halves where it has to be, of which each may be taken in halves so
     /// many times again.
     fn advance(&mut self, halvings: u32) -> Result<StepReport, RanksError> {
@@ -114,7 +132,8 @@ impl<'c> Ranks<'c> {
         let kept = (halvings > 0).then(|| self.domain.keep());
         let taken = attempt(comm, &mut self.domain, &mut self.plan, halvings == 0, busy)?;
         if self.domain.recuts != recuts {
-            self.compared = (self.wall, self.waited);
+            self.between = self.recent().1;
+            (self.compared, self.cut_at) = ((self.wall, self.waited), self.steps);
         }
         let (mut kept, h) = match (taken, kept) {
             (Taken::Whole(report), _) => return Ok(*report),
@@ -160,11 +179,16 @@ impl<'c> Ranks<'c> {
         Usage {
             bodies: movers.own,
             ghosts: movers.slots.len() - movers.own,
+            contacts: self.domain.part.world.contacts().len(),
             steps: self.steps,
             messages_per_step: (t.messages - self.begun.messages) as f64 / n,
             bytes_per_step: (t.bytes - self.begun.bytes) as f64 / n,
             reductions_per_step: (t.reductions - self.begun.reductions) as f64 / n,
             busy_s_per_step: (self.wall - self.waited).max(0.0) / n,
+            recent_busy_s_per_step: match self.recent() {
+                (0..ENOUGH, _) if self.cut_at > 0 => self.between,
+                (_, recent) => recent,
+            },
             waiting_s_per_step: self.waited / n,
             rebuilds: self.domain.rebuilds,
             recuts: self.domain.recuts,

@@ -7,19 +7,21 @@
 //! diag(g_n, g_t, g_t) is nowhere below its own block of N + C, so that every step lowers the objective;
 //! contacts of balls are solved exactly by one (docs/decisions/0019-two-scales-for-a-cone.md).
 //!
-//! Once the residual is small on the whole, rounds without momentum follow, in which only those contacts are
-//! looked at one of whose bodies has moved in the round before, and solved where they are above the tolerance
-//! (`settle.rs` of `drystone-solve` says why).
+//! Contacts of balls are first swept in single precision (`balls.rs`). Once the residual is small on the whole,
+//! the few contacts above the tolerance are solved one by one (`settle.rs`).
 
 use drystone_solve::memory::prefetch_item;
 use drystone_solve::parallel::{self, Shared};
 use glam::DVec3;
 
+use crate::balls;
 use crate::colours::{Colours, colours};
 use crate::comm::{Comm, Neighbour};
 use crate::domain::Movers;
 use crate::exact::{self, Exact};
 use crate::methods::Stop;
+use crate::posed::Posed;
+use crate::settle::settle;
 use crate::touch::{NOBODY, Touch};
 use crate::walk::{Mass, Twist, Walk};
 
@@ -29,15 +31,11 @@ const PIECE: usize = 512;
 const CALLED: usize = 8;
 /// Residuals are looked at below so many tolerances, after every so many sweeps: momentum starts a sweep
 /// elsewhere than where it ends.
-const NEAR: f64 = 3.0;
-const EVERY: usize = 4;
+pub const NEAR: f64 = 3.0;
+pub const EVERY: usize = 4;
 /// Rounds are tried where the sweeps' measures, over the tolerance, are below these: rms and largest.
-const SPREAD: f64 = 0.4;
-const REACH: f64 = 10.0;
-/// Contacts are left at this share of the tolerance or less.
-const SHARE: f64 = 0.9;
-/// Rounds that are worth a try.
-const ROUNDS: usize = 40;
+pub const SPREAD: f64 = 0.4;
+pub const REACH: f64 = 10.0;
 
 /// A contact on its way: what a sweep reads and writes of it.
 #[derive(Clone, Copy)]
@@ -161,7 +159,7 @@ struct At<'a> {
 }
 
 /// g_n and g_t of a contact: no direction has more of its own block than the metric has.
-fn scales(touch: &Touch, masses: &[Mass], one: bool) -> [f64; 2] {
+pub fn scales(touch: &Touch, masses: &[Mass], one: bool) -> [f64; 2] {
     let mut n = [[0.0; 3]; 3];
     for (body, arm) in [(touch.a, touch.arms[0]), (touch.b, touch.arms[1])] {
         let Some(mass) = masses.get(body as usize) else { continue };
@@ -187,7 +185,7 @@ fn scales(touch: &Touch, masses: &[Mass], one: bool) -> [f64; 2] {
 
 /// The point of the round cone that is next to `d` in the metric (1, κ, κ).
 #[inline(always)]
-fn project(mu: f64, kappa: f64, d: DVec3) -> DVec3 {
+pub fn project(mu: f64, kappa: f64, d: DVec3) -> DVec3 {
     let r = (d.y * d.y + d.z * d.z).sqrt();
     if kappa * mu * r <= -d.x {
         return DVec3::ZERO;
@@ -274,24 +272,6 @@ impl Visit for Sweep {
             }
         }
         step
-    }
-}
-
-/// A step of the contacts that wait, where they are above a limit, m/s.
-struct Settle<'a> {
-    limit: f64,
-    waits: &'a [bool],
-}
-
-impl Visit for Settle<'_> {
-    fn visit(&self, point: &mut Point, at: &At, seen: &mut Seen) -> DVec3 {
-        let old = point.gamma[0];
-        if !self.waits[point.index as usize] || at.residual(old) <= self.limit {
-            return DVec3::ZERO;
-        }
-        point.gamma[0] = point.solved(old, at);
-        seen.largest = f64::INFINITY;
-        point.gamma[0] - old
     }
 }
 
@@ -457,40 +437,12 @@ impl<'a> Sweeps<'a> {
         comm.most(&mut most);
         most[0]
     }
-
-    /// Rounds that solve what is above the tolerance, from where the last sweep has ended. False, and all is
-    /// as it was, if something is left after as many as are worth it.
-    fn settle(&mut self, tolerance: f64) -> bool {
-        let kept = (self.points.iter().map(|p| p.gamma).collect::<Vec<_>>(), self.bodies.clone());
-        let mut waits = vec![true; self.points.len()];
-        let mut limit = tolerance;
-        for _ in 0..ROUNDS {
-            let old = self.bodies.clone();
-            let seen = self.pass(&Settle { limit, waits: &waits });
-            let mut moved = [seen.largest];
-            self.comm.most(&mut moved);
-            if moved[0] == 0.0 {
-                break;
-            }
-            let has_moved = |k: u32| k != NOBODY && self.bodies[k as usize].v != old[k as usize].v;
-            self.points.iter().for_each(|p| {
-                waits[p.index as usize] = p.ends.into_iter().any(has_moved);
-            });
-            limit = SHARE * tolerance;
-        }
-        if self.residual() <= tolerance {
-            return true;
-        }
-        self.points.iter_mut().zip(kept.0).for_each(|(p, gamma)| p.gamma = gamma);
-        self.bodies = kept.1;
-        false
-    }
 }
 
 /// Sweeps over the contacts of a walk, whose `seeds` colours follow from; without momentum, if not
 /// `accelerated`. Leaves the walk with the multipliers of the last sweep, and returns how many that took;
 /// None if this is nothing for sweeps: joints, or a body with more contacts than there are colours.
-pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> Option<usize> {
+pub fn sweep(posed: &Posed, walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> Option<usize> {
     let mut refused = [f64::from(u8::from(!walk.joints.all().is_empty())), walk.touches.len() as f64];
     walk.comm().most(&mut refused);
     if refused[0] > 0.0 {
@@ -499,13 +451,20 @@ pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> 
     let pairs: Vec<[u32; 2]> = walk.touches.iter().map(|t| [t.a, t.b]).collect();
     let of = colours(walk.comm(), walk.movers(), &pairs, seeds)?;
     drop(pairs);
+    let mut used = 0;
+    if let Some(came) = balls::sweep(posed, walk, &of, stop, accelerated) {
+        if came.solved || came.sweeps >= stop.iterations {
+            return Some(came.sweeps);
+        }
+        used = came.sweeps;
+    }
     let mut sweeps = Sweeps::new(walk, &of);
     let own = walk.movers().own as u32;
     let first = sweeps.points.iter().filter(|p| p.ends[0] < own).count();
     let mut blocks = [first as i64];
     walk.comm().add(&mut blocks);
     let spread = SPREAD * stop.tolerance;
-    let (mut run, mut used, mut last) = (0u32, 0, f64::INFINITY);
+    let (mut run, mut last) = (0u32, f64::INFINITY);
     // Rounds are tried again once Σ of squares has fallen by half, or after half as many sweeps again.
     let (mut below, mut after) = (f64::INFINITY, 0);
     let (mut look_below, mut look_at) = (stop.tolerance, 0);
@@ -525,8 +484,8 @@ pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> 
         walk.comm().most(&mut largest);
         let [measure] = largest;
         if !measure.is_finite() {
-            // The walk is where it began.
-            return Some(0);
+            // The walk is where these sweeps began.
+            return Some(used);
         }
         last = measure;
         run = if turn < 0.0 { 0 } else { run + 1 };
@@ -540,8 +499,13 @@ pub fn sweep(walk: &mut Walk, seeds: &[u64], stop: &Stop, accelerated: bool) -> 
             && (squares < below || used >= after)
         {
             (below, after) = (0.25 * squares, used + used / 2 + 16);
-            if sweeps.settle(stop.tolerance) {
-                break;
+            let mut gamma = vec![DVec3::ZERO; walk.touches.len()];
+            sweeps.points.iter().for_each(|p| gamma[p.index as usize] = p.gamma[0]);
+            let v = sweeps.bodies.iter().map(|body| body.v).collect();
+            if let Some(gamma) = settle(walk, &of, gamma, v, stop.tolerance) {
+                drop(sweeps);
+                walk.take(&gamma);
+                return Some(used);
             }
         }
         let close = accelerated && measure <= NEAR * stop.tolerance && used % EVERY == 0;

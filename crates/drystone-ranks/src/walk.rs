@@ -11,7 +11,7 @@
 //! γ: one sum over the contacts of each body for each step, and over its joints' rows (`rows.rs`). A contact
 //! between bodies of two owners is worked on by both.
 
-use drystone_solve::parallel;
+use drystone_solve::parallel::{self, Shared};
 use drystone_solve::problem::WORLD;
 use glam::DVec3;
 
@@ -31,13 +31,11 @@ const RUNS: usize = 16;
 /// Linear and angular part: of a velocity in world axes, m/s and rad/s, or of an impulse, N s and N m s.
 pub type Twist = [DVec3; 2];
 
-/// What is unknown of some contacts, one after the other in each list.
+/// What is unknown of some contacts on their way down the objective, one after the other in each list.
 #[derive(Clone)]
 struct Run {
     /// γ, γ_before and z, in turn.
     gamma: [[DVec3; RUN]; 3],
-    /// The best so far.
-    best: [DVec3; RUN],
     /// What z does to the first bodies, and to the second ones.
     impulses: [[Twist; RUN]; 2],
     /// Of the last step: |z - y|²/η, ⟨u, z - γ⟩, ⟨z - y, C (z - y)⟩, ⟨b, z⟩ + ½⟨z, C z⟩.
@@ -48,15 +46,41 @@ impl Default for Run {
     fn default() -> Self {
         let nothing = [DVec3::ZERO; RUN];
         let impulses = [[[DVec3::ZERO; 2]; RUN]; 2];
-        Self { gamma: [nothing; 3], best: nothing, impulses, terms: [[0.0; 4]; RUN] }
+        Self { gamma: [nothing; 3], impulses, terms: [[0.0; 4]; RUN] }
     }
 }
 
-/// A body: impulses on it and velocities, of γ, γ_before and z, in turn.
+/// A body on its way: impulses on it and velocities, of γ, γ_before and z, in turn.
 #[derive(Clone, Copy, Default)]
 struct Mover {
     impulse: [Twist; 3],
     v: [Twist; 3],
+}
+
+/// Where γ and its impulses are.
+#[derive(Clone, Copy)]
+struct Unknowns<'b> {
+    gamma: &'b [DVec3],
+    impulses: &'b [Twist],
+    runs: &'b [Run],
+    bodies: &'b [Mover],
+    now: usize,
+}
+
+impl<'b> Unknowns<'b> {
+    /// The multiplier of contact `i`.
+    #[inline(always)]
+    fn gamma(self, i: usize) -> DVec3 {
+        match self.runs.is_empty() {
+            true => self.gamma[i],
+            false => self.runs[i / RUN].gamma[self.now][i % RUN],
+        }
+    }
+
+    /// The impulse of γ on own body `k`.
+    fn impulse(self, k: usize) -> &'b Twist {
+        if self.bodies.is_empty() { &self.impulses[k] } else { &self.bodies[k].impulse[self.now] }
+    }
 }
 
 /// What does not change of a body.
@@ -64,7 +88,7 @@ struct Mover {
 pub struct Mass {
     pub inv_mass: f64,
     pub inv_inertia: [f64; 6],
-    free: Twist,
+    pub free: Twist,
 }
 
 /// What a step found, over all ranks.
@@ -96,9 +120,15 @@ pub struct Walk<'a> {
     comm: &'a dyn Comm,
     movers: &'a Movers,
     pub touches: Vec<Touch>,
+    /// γ, and the best so far if one was kept.
+    gamma: Vec<DVec3>,
+    best: Vec<DVec3>,
+    /// Impulses of γ on own bodies.
+    impulses: Vec<Twist>,
+    /// From [`Walk::set_out`] to [`Walk::finish`] γ and its impulses are in these.
     runs: Vec<Run>,
     bodies: Vec<Mover>,
-    /// Velocities of y, by body.
+    /// Velocities by body: of γ, and on the way of y.
     at_y: Vec<Twist>,
     masses: Vec<Mass>,
     /// By own body: where its contacts begin in `entries`.
@@ -161,8 +191,8 @@ impl<'a> Walk<'a> {
             })
             .collect();
         let taken = (0..posed.blocks.len()).filter(|i| takes(posed.contact(*i)[0]));
-        let blocks: Vec<u32> = taken.map(|i| posed.blocks[i]).collect();
-        let count = blocks.len();
+        let mut blocks: Vec<u32> = Vec::with_capacity(posed.blocks.len());
+        blocks.extend(taken.map(|i| posed.blocks[i]));
         let at = |field: &[Vec<f64>; 3], i: usize| DVec3::new(field[0][i], field[1][i], field[2][i]);
         let touch = |block: &u32| {
             let i = *block as usize;
@@ -206,10 +236,7 @@ impl<'a> Walk<'a> {
             let i = 3 * *block as usize;
             known.map_or(DVec3::ZERO, |gamma| DVec3::from_slice(&gamma[i..]))
         };
-        let mut runs = vec![Run::default(); count.div_ceil(RUN)];
-        for (i, (block, t)) in blocks.iter().zip(&touches).enumerate() {
-            runs[i / RUN].gamma[0][i % RUN] = project(t.mu, start(block));
-        }
+        let gamma = blocks.iter().zip(&touches).map(|(block, t)| project(t.mu, start(block))).collect();
         let diagonal = |body: u32, [linear, turn]: &Twist| {
             let mass = &masses[body as usize];
             mass.inv_mass * linear.length_squared() + turn.dot(symmetric(&mass.inv_inertia, *turn))
@@ -220,8 +247,11 @@ impl<'a> Walk<'a> {
             movers,
             touches,
             joints,
-            runs,
-            bodies: vec![Mover::default(); movers.slots.len()],
+            gamma,
+            best: Vec::new(),
+            impulses: vec![[DVec3::ZERO; 2]; own],
+            runs: Vec::new(),
+            bodies: Vec::new(),
             at_y: vec![[DVec3::ZERO; 2]; movers.slots.len()],
             masses,
             first,
@@ -257,23 +287,49 @@ impl<'a> Walk<'a> {
         self.blocks[i] as usize
     }
 
-    /// The multiplier of contact `i`.
-    pub fn gamma(&self, i: usize) -> DVec3 {
-        self.runs[i / RUN].gamma[self.now][i % RUN]
+    fn unknowns(&self) -> Unknowns<'_> {
+        let Self { gamma, impulses, runs, bodies, now, .. } = self;
+        Unknowns { gamma, impulses, runs, bodies, now: *now }
     }
 
-    /// The velocities of γ, by body.
+    /// The multiplier of contact `i`.
+    pub fn gamma(&self, i: usize) -> DVec3 {
+        self.unknowns().gamma(i)
+    }
+
+    /// The velocities of γ, by body, but on the way.
     pub fn now(&self) -> Vec<Twist> {
-        self.bodies.iter().map(|body| body.v[self.now]).collect()
+        self.at_y.clone()
     }
 
     /// Takes these multipliers of contacts for γ, and velocities from them.
     pub fn take(&mut self, gamma: &[(u32, DVec3)]) {
-        let now = self.now;
-        for (i, x) in gamma {
-            self.runs[*i as usize / RUN].gamma[now][*i as usize % RUN] = *x;
-        }
+        gamma.iter().for_each(|(i, x)| self.gamma[*i as usize] = *x);
         self.refresh();
+    }
+
+    /// Makes room for steps down the objective, which begin at γ.
+    pub fn set_out(&mut self) {
+        (self.now, self.before, self.next, self.beta) = (0, 1, 2, 0.0);
+        self.runs = vec![Run::default(); self.gamma.len().div_ceil(RUN)];
+        let (gamma, touches) = (&self.gamma, &self.touches);
+        parallel::map_chunks(&mut self.runs, RUNS, &mut self.largest, |first, runs| {
+            for (k, run) in (first..).zip(runs) {
+                for (k, x) in gamma[k * RUN..].iter().take(RUN).enumerate() {
+                    run.gamma.iter_mut().for_each(|of| of[k] = *x);
+                }
+            }
+            0.0
+        });
+        each_run(&mut self.runs, touches, &mut self.largest, |x, touches| {
+            for (k, t) in touches.iter().enumerate() {
+                [x.impulses[0][k], x.impulses[1][k]] = t.impulses(x.gamma[0][k]);
+            }
+            0.0
+        });
+        let own = self.impulses.iter().map(|p| [*p; 3]);
+        let impulses = own.chain(std::iter::repeat([[DVec3::ZERO; 2]; 3]));
+        self.bodies = self.at_y.iter().zip(impulses).map(|(v, p)| Mover { impulse: p, v: [*v; 3] }).collect();
     }
 
     /// Sums over all ranks.
@@ -346,48 +402,79 @@ impl<'a> Walk<'a> {
         sums
     }
 
-    /// Takes impulses and velocities of γ from γ itself; γ_before and z are γ.
+    /// Takes impulses and velocities of γ from γ itself.
     fn refresh(&mut self) {
-        let (now, touches) = (self.now, &self.touches);
-        each_run(&mut self.runs, touches, &mut self.largest, |x, touches| {
-            x.gamma = [x.gamma[now]; 3];
-            for (k, t) in touches.iter().enumerate() {
-                [x.impulses[0][k], x.impulses[1][k]] = t.impulses(x.gamma[0][k]);
-                x.terms[k] = [0.0; 4];
-            }
-            0.0
+        self.joints.refresh(self.now);
+        let Self {
+            comm,
+            movers,
+            touches,
+            gamma,
+            impulses,
+            at_y,
+            masses,
+            first,
+            entries,
+            joints,
+            largest,
+            ..
+        } = self;
+        let (touches, gamma, masses, joints) = (&*touches, &*gamma, &*masses, &*joints);
+        let (own, ghosts) = at_y.split_at_mut(movers.own);
+        let mut work = |from: usize, run: &mut [Twist], impulses: &mut [Twist]| {
+            let impulses = Shared(impulses.as_mut_ptr());
+            parallel::map_chunks(run, PIECE, largest, |k, run| {
+                for (at, v) in (k..).zip(run) {
+                    let (i, mut sum, mut terms) = (from + at, [DVec3::ZERO; 2], [0.0; 4]);
+                    for entry in &entries[first[i] as usize..first[i + 1] as usize] {
+                        let (c, side) = ((entry >> 1) as usize, (entry & 1) as usize);
+                        let [push, turn] = touches[c].impulses(gamma[c])[side];
+                        sum[0] += push;
+                        sum[1] += turn;
+                    }
+                    joints.add(i, &mut sum, &mut terms);
+                    *v = masses[i].velocity(&sum);
+                    // SAFETY: there are as many, and each is visited once.
+                    unsafe { *impulses.at(at) = sum };
+                }
+                0.0
+            });
+        };
+        let (border, inner) = own.split_at_mut(movers.border);
+        let (at_border, within) = impulses.split_at_mut(movers.border);
+        work(0, &mut *border, at_border);
+        self.send.clear();
+        for k in &movers.sends {
+            let [v, w] = border[*k as usize];
+            self.send.extend_from_slice(&[v.x, v.y, v.z, w.x, w.y, w.z]);
+        }
+        self.receive.resize(6 * movers.receives.len(), 0.0);
+        comm.exchange(&movers.neighbours, &self.send, &mut self.receive, &mut || {
+            work(movers.border, &mut *inner, &mut *within);
         });
-        self.joints.refresh(now);
-        self.gather();
-        let next = self.next;
-        parallel::map_chunks(&mut self.bodies, PIECE, &mut self.largest, |_, bodies| {
-            for body in bodies {
-                (body.impulse, body.v) = ([body.impulse[next]; 3], [body.v[next]; 3]);
-            }
-            0.0
-        });
-        self.beta = 0.0;
+        for (k, x) in movers.receives.iter().zip(self.receive.chunks(6)) {
+            ghosts[*k as usize - movers.own] = [DVec3::from_slice(x), DVec3::from_slice(&x[3..])];
+        }
     }
 
     /// f(γ), J.
-    pub fn objective(&mut self) -> f64 {
-        let Self { runs, touches, masses, bodies, entries, first, joints, now, movers, .. } = self;
-        let (runs, touches, entries, joints) = (&*runs, &*touches, &*entries, &*joints);
+    pub fn objective(&self) -> f64 {
+        let Self { touches, masses, entries, first, joints, now, .. } = self;
+        let at = self.unknowns();
         let mut parts: Vec<Exact> = Vec::new();
-        parallel::map_ranges(movers.own, PIECE, &mut parts, |range| {
+        parallel::map_ranges(self.movers.own, PIECE, &mut parts, |range| {
             let mut sum = Exact::default();
             for i in range {
-                let (body, mass) = (&bodies[i], &masses[i]);
+                let (p, mass) = (at.impulse(i), &masses[i]);
                 let mut terms = 0.0;
                 for entry in entries[first[i] as usize..first[i + 1] as usize].iter().filter(|e| *e & 1 == 0)
                 {
                     let c = (entry >> 1) as usize;
-                    let (x, t) = (runs[c / RUN].gamma[*now][c % RUN], &touches[c]);
+                    let (x, t) = (at.gamma(c), &touches[c]);
                     terms += t.bias.dot(x) + 0.5 * x.dot(t.give(x));
                 }
                 terms += joints.counted(i).map(|row| joints.objective(row, *now)).sum::<f64>();
-                let (p, v) = (&body.impulse[*now], mass.change(&body.impulse[*now]));
-                let free = &mass.free;
+                let (v, free) = (mass.change(p), &mass.free);
                 let energy =
                     0.5 * (p[0].dot(v[0]) + p[1].dot(v[1])) + (p[0].dot(free[0]) + p[1].dot(free[1]));
                 sum.add(terms + energy);
@@ -486,7 +573,7 @@ impl<'a> Walk<'a> {
     pub fn prepare(&mut self) {
         let (now, bodies) = (self.now, &self.bodies);
         parallel::map_chunks(&mut self.at_y, PIECE, &mut self.largest, |first, at_y| {
-            at_y.iter_mut().zip(&bodies[first..]).for_each(|(y, body)| *y = body.v[now]);
+            at_y.iter_mut().zip(bodies.get(first..).unwrap_or(&[])).for_each(|(y, body)| *y = body.v[now]);
             0.0
         });
     }
@@ -506,38 +593,37 @@ impl<'a> Walk<'a> {
     /// The largest natural-map residual of γ, m/s.
     pub fn residual(&mut self) -> f64 {
         self.prepare();
-        let (at_y, now) = (&self.at_y, self.now);
-        each_run(&mut self.runs, &self.touches, &mut self.largest, |x, touches| {
+        let mut parts = std::mem::take(&mut self.largest);
+        let (at, touches, v) = (self.unknowns(), &self.touches, &self.at_y);
+        parallel::map_ranges(touches.len(), PIECE, &mut parts, |range| {
             let mut largest = 0.0f64;
-            for (k, t) in touches.iter().enumerate() {
-                let gamma = x.gamma[now][k];
-                let u = t.relative(at_y) + t.give(gamma);
-                let e = t.residual(gamma, u);
+            for (i, t) in range.clone().zip(&touches[range]) {
+                let gamma = at.gamma(i);
+                let e = t.residual(gamma, t.relative(v) + t.give(gamma));
                 largest = if e.is_finite() { largest.max(e) } else { f64::INFINITY };
             }
             largest
         });
-        let joints = self.joints.residual(now, &self.at_y);
+        self.largest = parts;
+        let joints = self.joints.residual(self.now, &self.at_y);
         self.most(joints)
     }
 
     /// Remembers γ as the best so far.
     pub fn keep(&mut self) {
-        let now = self.now;
-        self.joints.keep(now);
-        each_run(&mut self.runs, &self.touches, &mut self.largest, |x, _| {
-            x.best = x.gamma[now];
-            0.0
-        });
+        self.joints.keep(self.now);
+        self.best = (0..self.gamma.len()).map(|i| self.gamma(i)).collect();
     }
 
     /// Ends with γ, or with the best so far; velocities are made anew from it.
     pub fn finish(&mut self, best: bool) {
-        let now = self.now;
         if best {
-            self.runs.iter_mut().for_each(|x| x.gamma[now] = x.best);
-            self.joints.restore(now);
+            self.gamma = std::mem::take(&mut self.best);
+            self.joints.restore(self.now);
+        } else {
+            self.gamma = (0..self.gamma.len()).map(|i| self.gamma(i)).collect();
         }
+        (self.runs, self.bodies) = (Vec::new(), Vec::new());
         self.refresh();
     }
 
@@ -554,8 +640,7 @@ impl<'a> Walk<'a> {
     /// Velocities by slot of the part; `others` are those of bodies that are not dynamic.
     pub fn velocities(&self, others: &[[f64; 6]]) -> Vec<[f64; 6]> {
         let mut out = others.to_vec();
-        for (slot, body) in self.movers.slots.iter().zip(&self.bodies) {
-            let [v, w] = body.v[self.now];
+        for (slot, [v, w]) in self.movers.slots.iter().zip(&self.at_y) {
             out[*slot as usize] = [v.x, v.y, v.z, w.x, w.y, w.z];
         }
         out
@@ -586,8 +671,8 @@ impl<'a> Walk<'a> {
     /// ⟨p, M⁻¹p⟩ and ⟨p, v_free⟩ of γ's impulses p, J.
     pub fn energies(&self) -> [f64; 2] {
         let mut sums = [Exact::default(); 2];
-        for (body, mass) in self.bodies[..self.movers.own].iter().zip(&self.masses) {
-            let p = &body.impulse[self.now];
+        for (k, mass) in self.masses[..self.movers.own].iter().enumerate() {
+            let p = self.unknowns().impulse(k);
             let v = mass.change(p);
             sums[0].add(p[0].dot(v[0]) + p[1].dot(v[1]));
             sums[1].add(p[0].dot(mass.free[0]) + p[1].dot(mass.free[1]));

@@ -148,6 +148,32 @@ fn bodies_of_all_shapes() {
     }
 }
 
+/// Balls of two frictions, of which some lie on a belt, and many that overlap: all that sweeps in single precision
+/// distinguish.
+#[test]
+fn balls_of_two_frictions_and_a_belt() {
+    let make = || {
+        let mut world = lattice(400, Kind::Spheres, "apgs", 0.205);
+        let belt = BodyDef::fixed(Shape::Box { half: DVec3::new(1.0, 1.0, 0.02) }).friction(0.6);
+        world.add_body(belt.surface_velocity(0.3 * DVec3::X)).unwrap();
+        for i in 0..40 {
+            let place = DVec3::new(0.2 * f64::from(i % 4) - 0.3, 0.2 * f64::from(i / 4 % 4) - 0.3, 3.5);
+            let shape = Shape::Sphere { radius: 0.08 };
+            let up = DVec3::Z * 0.2 * f64::from(i / 16);
+            world.add_body(BodyDef::solid(shape, 3000.0).at(place + up).friction(0.1)).unwrap();
+        }
+        world
+    };
+    let one = run(1, 40, make);
+    assert!(one.reports.iter().all(|r| r.status == Status::Converged && r.certificate.residual_max <= 1e-4));
+    assert!(one.reports.iter().any(|r| r.position_rounds > 0), "overlaps are removed");
+    for size in [2, 4, 5] {
+        let many = run(size, 40, make);
+        assert_eq!(many.world.state(), one.world.state(), "{size} ranks");
+        assert!(many.reports.iter().zip(&one.reports).all(|(a, b)| told(a) == told(b)), "{size} ranks");
+    }
+}
+
 /// Sweeps solve what gradients solve, in fewer iterations; a body of more contacts than there are colours
 /// leaves that to gradients.
 #[test]

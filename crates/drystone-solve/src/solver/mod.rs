@@ -53,6 +53,8 @@ pub use direct::Direct;
 pub use growth::{Growth, Strikes};
 pub use positions::Positions;
 pub use spec::{BadSpec, Param, Spec, nearest};
+#[doc(hidden)]
+pub use sphere_contacts::{Ball, BallContact, BallSweeps, Seen, Units};
 
 /// When to stop.
 #[derive(Clone, Debug)]

@@ -2,12 +2,14 @@
 
 use crate::simd::{F32Lanes, Lanes, Packed, Pair};
 
-/// What a pass does with the contacts of a group, or of two that follow each other. It keeps a maximum and
-/// `SUMS` - 1 sums.
+/// What a pass does with the contacts of a group, or of two that follow each other. It keeps `SUMS` numbers,
+/// of which the first are maxima and the others sums.
 pub(super) trait GroupPass<const SUMS: usize> {
     /// What is read before the group before is written: contacts of a colour share no body, and what is read
     /// after a write waits for it.
     type Ahead<V: F32Lanes>: Copy;
+    /// How many numbers are maxima.
+    const MAXIMA: usize = 1;
     /// Whether contacts with the world are worked on two groups at a time too.
     const WORLD_IN_PAIRS: bool = false;
 
@@ -32,7 +34,7 @@ pub(super) trait GroupPass<const SUMS: usize> {
 }
 
 /// Groups `start..two_end` of contacts of two bodies and `two_end..end` of contacts with the world. Returns
-/// the maximum and the sums; a NaN is the maximum.
+/// the maxima and the sums; a NaN is the maximum.
 ///
 /// # Safety
 /// As [`GroupPass::read`], for all these groups.
@@ -59,13 +61,14 @@ pub(super) unsafe fn run<V: F32Lanes, P: GroupPass<SUMS>, const SUMS: usize>(
     }
     let mut out = [0.0; SUMS];
     for k in 0..SUMS {
-        let both = if k == 0 { acc[k].larger(wide[k].most()) } else { acc[k] + wide[k].sum() };
+        let is_most = k < P::MAXIMA;
+        let both = if is_most { acc[k].larger(wide[k].most()) } else { acc[k] + wide[k].sum() };
         let mut lanes = [Packed::default()];
         both.store(&mut lanes, |x| x);
         let lanes = lanes[0].0.iter();
-        out[k] = match k {
-            0 => lanes.fold(0.0, |m: f64, x| m.larger(f64::from(*x))),
-            _ => lanes.map(|x| f64::from(*x)).sum::<f64>(),
+        out[k] = match is_most {
+            true => lanes.fold(0.0, |m: f64, x| m.larger(f64::from(*x))),
+            false => lanes.map(|x| f64::from(*x)).sum::<f64>(),
         };
     }
     out

@@ -25,6 +25,8 @@ mod pack;
 mod sweep;
 
 pub(super) use gradient::SphereSpace;
+pub use pack::{Ball, BallContact, Units};
+pub use sweep::{BallSweeps, Seen};
 pub(super) use sweep::{Form, SphereSweeper};
 
 use super::{BadSpec, Param, Spec};

@@ -1,5 +1,6 @@
 //! A problem of spheres in groups of eight contacts.
 
+mod given;
 mod layout;
 mod put;
 
@@ -13,8 +14,9 @@ use crate::simd::{Ends, F32Lanes, Lanes, Packed, Row32, Vectors, load3};
 
 use super::super::contact::update::Friction;
 use super::LEAST;
+pub use given::{Ball, BallContact, Units};
 use layout::Run;
-use put::{Ball, Put};
+use put::Put;
 
 /// Bytes of a row.
 const ROW: u32 = size_of::<Row32>() as u32;
@@ -93,7 +95,7 @@ pub(super) struct Pack {
     /// Colours share groups, and everything is one thread's work.
     close: bool,
     runs: Vec<Run>,
-    balls: Vec<Ball>,
+    balls: Vec<put::Ball>,
     put: Vec<Put>,
     bounds: Vec<[u32; 2]>,
     sums: Vec<f64>,
@@ -129,7 +131,7 @@ impl Pack {
             return false;
         }
         self.find_units(p);
-        parallel::fill(&mut self.balls, p.bodies(), Ball::default());
+        parallel::fill(&mut self.balls, p.bodies(), put::Ball::default());
         self.lay_out(points, steps.repeats);
         self.frictionless = !steps.vectors && parallel::all(points.len(), |i| points.mu[i] == 0.0);
         let Some(omega) = self.put_all(p, steps) else { return false };

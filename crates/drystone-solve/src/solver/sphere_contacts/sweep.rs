@@ -1,6 +1,7 @@
 //! Gauss-Seidel sweeps over the compact form.
 
 mod ahead;
+mod by_colour;
 mod points;
 mod rows;
 
@@ -14,6 +15,7 @@ use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
 use super::pack::{Pack, Steps};
 use super::{FLOOR, groups, metric};
+pub use by_colour::{BallSweeps, Seen};
 use points::{Push, SUMS, Update, UpdateNormal};
 use rows::Extrapolate;
 

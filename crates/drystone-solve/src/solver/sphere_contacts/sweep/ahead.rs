@@ -21,16 +21,45 @@ use super::{PIECE, SphereSweeper, groups_of, in_si};
 const REFRESH: u32 = 64;
 
 /// All a sweep needs; what is shared is as long as the pack says.
-struct View<'a> {
-    pack: &'a Pack,
+pub(super) struct View<'a> {
+    pub pack: &'a Pack,
     /// γ, γ_last, and where the result goes: the place of γ_last, unless that is to be kept.
-    now: &'a [Vectors],
-    last: Shared<Vectors>,
-    to: Shared<Vectors>,
-    rows: Shared<Row32>,
-    beta: f32,
-    metric: Metric,
-    coulomb: bool,
+    pub now: &'a [Vectors],
+    pub last: Shared<Vectors>,
+    pub to: Shared<Vectors>,
+    pub rows: Shared<Row32>,
+    pub beta: f32,
+    pub metric: Metric,
+    pub coulomb: bool,
+    /// What terms of the last two sums are rounded to, where these are not to depend on the order of
+    /// contacts.
+    pub rounded: Option<[Rounding; 2]>,
+}
+
+/// Numbers of up to 2^17 units are rounded to whole ones: as long as no more than 2^7 of them are added up in
+/// a lane, sums are exact.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rounding {
+    /// 2^17 units.
+    most: f32,
+    /// Where f32 has numbers a unit apart.
+    middle: f32,
+}
+
+impl Rounding {
+    /// Groups whose numbers may be added up in a lane.
+    pub const GROUPS: usize = 1 << 7;
+
+    /// With a unit, which is a power of two.
+    pub fn new(unit: f32) -> Self {
+        Self { most: unit * 131_072.0, middle: unit * 12_582_912.0 }
+    }
+
+    #[inline(always)]
+    fn round<V: F32Lanes>(self, x: V) -> V {
+        let middle = V::splat(self.middle);
+        (x.clamp(V::splat(-self.most), V::splat(self.most)) + middle) - middle
+    }
 }
 
 impl View<'_> {
@@ -41,9 +70,9 @@ impl View<'_> {
 }
 
 /// A piece of a colour. Whoever makes one promises that nobody else works on its bodies and multipliers.
-struct Piece<'a> {
-    view: &'a View<'a>,
-    piece: Span,
+pub(super) struct Piece<'a> {
+    pub view: &'a View<'a>,
+    pub piece: Span,
 }
 
 impl Kernel for Piece<'_> {
@@ -55,11 +84,13 @@ impl Kernel for Piece<'_> {
         let range = groups_of(piece);
         // SAFETY: the pack has the groups of its spans, and the piece's maker has promised the rest.
         let [most, delta_sq, turn, squares] = unsafe {
-            match (view.is_plain(), view.beta != 0.0) {
-                (true, true) => groups::run::<S::F32, _, SUMS>(&Update::<true, true>(view), range),
-                (true, false) => groups::run::<S::F32, _, SUMS>(&Update::<true, false>(view), range),
-                (false, true) => groups::run::<S::F32, _, SUMS>(&Update::<false, true>(view), range),
-                (false, false) => groups::run::<S::F32, _, SUMS>(&Update::<false, false>(view), range),
+            match (view.rounded.is_some(), view.is_plain(), view.beta != 0.0) {
+                (false, true, true) => groups::run::<S::F32, _, SUMS>(&Update::<true, true>(view), range),
+                (false, true, false) => groups::run::<S::F32, _, SUMS>(&Update::<true, false>(view), range),
+                (false, false, true) => groups::run::<S::F32, _, SUMS>(&Update::<false, true>(view), range),
+                (false, false, false) => groups::run::<S::F32, _, SUMS>(&Update::<false, false>(view), range),
+                (true, true, _) => groups::run::<S::F32, _, SUMS>(&Rounded::<true>(view), range),
+                (true, false, _) => groups::run::<S::F32, _, SUMS>(&Rounded::<false>(view), range),
             }
         };
         PassStats { residual: most.sqrt(), delta_sq, turn, squares, ..PassStats::default() }
@@ -73,14 +104,17 @@ const SUMS: usize = 4;
 /// one number for all, and the law is the relaxed one.
 struct Update<'a, const PLAIN: bool, const MOVES: bool>(&'a View<'a>);
 
+/// The same, always as if it moved; its second number is the largest size of a term of the third, and terms
+/// of the third and the fourth are rounded.
+struct Rounded<'a, const PLAIN: bool>(&'a View<'a>);
+
 impl<const PLAIN: bool, const MOVES: bool> GroupPass<SUMS> for Update<'_, PLAIN, MOVES> {
     type Ahead<V: F32Lanes> = Relative<V>;
 
     #[inline(always)]
     unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
-        let Self(view) = self;
         // SAFETY: as the caller promises.
-        unsafe { V::relative::<_, TWO, true>(view.rows.0, view.pack.contacts::<V>(g)) }
+        unsafe { self.0.read::<V, TWO>(g) }
     }
 
     #[inline(always)]
@@ -91,7 +125,74 @@ impl<const PLAIN: bool, const MOVES: bool> GroupPass<SUMS> for Update<'_, PLAIN,
         seen: Relative<V>,
         acc: &mut [V; SUMS],
     ) -> Relative<V> {
-        let Self(view) = self;
+        // SAFETY: as the caller promises.
+        let (ahead, [sq, turn, weight, measure]) =
+            unsafe { self.0.update::<V, TWO, PLAIN, MOVES>(g, next, seen) };
+        acc[0] = acc[0].larger(measure);
+        acc[1] = acc[1] + sq;
+        if MOVES {
+            acc[2] = acc[2].add_product(turn, weight);
+        }
+        acc[3] = acc[3] + measure;
+        ahead
+    }
+}
+
+impl<const PLAIN: bool> GroupPass<SUMS> for Rounded<'_, PLAIN> {
+    type Ahead<V: F32Lanes> = Relative<V>;
+    const MAXIMA: usize = 2;
+
+    #[inline(always)]
+    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
+        // SAFETY: as the caller promises.
+        unsafe { self.0.read::<V, TWO>(g) }
+    }
+
+    #[inline(always)]
+    unsafe fn group<V: F32Lanes, const TWO: bool>(
+        &self,
+        g: usize,
+        next: Option<usize>,
+        seen: Relative<V>,
+        acc: &mut [V; SUMS],
+    ) -> Relative<V> {
+        // SAFETY: as the caller promises.
+        let (ahead, [_, turn, weight, measure]) =
+            unsafe { self.0.update::<V, TWO, PLAIN, true>(g, next, seen) };
+        let turn = turn * weight;
+        acc[0] = acc[0].larger(measure);
+        acc[1] = acc[1].larger(turn).larger(V::zero() - turn);
+        if let Some([turns, squares]) = self.0.rounded {
+            acc[2] = acc[2] + turns.round(turn);
+            acc[3] = acc[3] + squares.round(measure);
+        }
+        ahead
+    }
+}
+
+impl View<'_> {
+    /// See [`GroupPass::read`].
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
+        // SAFETY: as the caller promises.
+        unsafe { V::relative::<_, TWO, true>(self.rows.0, self.pack.contacts::<V>(g)) }
+    }
+
+    /// See [`Update`]; |Δ|², ⟨Δ, S⁻¹ (γ_new - γ)⟩ as two factors, and |S⁻¹ Δ|².
+    ///
+    /// # Safety
+    /// As [`GroupPass::group`].
+    #[inline(always)]
+    unsafe fn update<V: F32Lanes, const TWO: bool, const PLAIN: bool, const MOVES: bool>(
+        &self,
+        g: usize,
+        next: Option<usize>,
+        seen: Relative<V>,
+    ) -> (Relative<V>, [V; 4]) {
+        let view = self;
         let (pack, metric) = (view.pack, &view.metric);
         // SAFETY: as the caller promises; so below.
         let contacts = unsafe { pack.contacts::<V>(g) };
@@ -129,15 +230,13 @@ impl<const PLAIN: bool, const MOVES: bool> GroupPass<SUMS> for Update<'_, PLAIN,
         let weight = V::one() / eta;
         let (sq, part) = (dot(delta, delta), dot(delta, n));
         let measure = metric.square(sq, part) * weight * weight;
-        acc[0] = acc[0].larger(measure);
-        acc[1] = acc[1] + sq;
-        acc[3] = acc[3] + measure;
+        let mut turn = V::zero();
         if MOVES {
             let change = sub(new, now);
             let softer = V::splat(1.0 - 1.0 / kappa) * part;
-            acc[2] = acc[2].add_product(dot(delta, change).sub_product(softer, dot(change, n)), weight);
+            turn = dot(delta, change).sub_product(softer, dot(change, n));
         }
-        ahead
+        (ahead, [sq, turn, weight, measure])
     }
 }
 
@@ -195,6 +294,7 @@ impl SphereSweeper {
             beta,
             metric: Metric::new(self.kappa, pack.mu),
             coulomb: p.model == FrictionLaw::Coulomb,
+            rounded: None,
         };
         // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, every
         // place that is left over has a row of its own, and pieces do not overlap.
