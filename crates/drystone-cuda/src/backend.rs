@@ -103,9 +103,9 @@ impl Backend {
         }
     }
 
-    /// Takes a world to the device as a whole, where it is one of grains or solids and the solver has no parameters
-    /// that only problems know. `whole` is false where somebody has to see problems or contacts of every
-    /// step. With `auto` the first step will say who takes them.
+    /// Takes a world to the device as a whole, where it is one of grains or solids and the solver has no
+    /// parameters that only problems know. `whole` is false where somebody has to see problems or contacts of
+    /// every step. With `auto` the first step will say who takes them.
     pub fn stepper(&self, world: &mut World, whole: bool) -> Result<Stepper, BackendError> {
         let mut out = Stepper { device: None, why: None, choice: None, on_cpu: 0, lost: None };
         let Some(engine) = &self.engine else { return Ok(out) };
