@@ -26,60 +26,78 @@ fn reason(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
+/// A function of the library.
+///
+/// # Safety
+/// `F` is its type.
+unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, Error> {
+    // SAFETY: as the caller promises.
+    let found = unsafe { library.get::<F>(name.as_bytes()) };
+    found.map(|f| *f).map_err(|e| Error::NoDriver { library: library_name().into(), reason: reason(&e) })
+}
+
 macro_rules! functions {
-    ($($field:ident = $symbol:literal ($($argument:ty),*);)*) => {
-        /// Pointers into the driver; they stay valid as long as the library is held.
+    (
+        safe { $($field:ident = $symbol:literal ($($argument:ty),*);)* }
+        pointers { $($raw:ident = $raw_symbol:literal ($($raw_argument:ty),*);)* }
+    ) => {
+        /// Pointers into the driver; they stay valid as long as the library is held. Those that take nothing
+        /// but numbers and places to write to may be called with any.
         struct Functions {
-            $($field: unsafe extern "system" fn($($argument),*) -> c_int,)*
+            $($field: extern "system" fn($($argument),*) -> c_int,)*
+            $($raw: unsafe extern "system" fn($($raw_argument),*) -> c_int,)*
         }
 
         impl Functions {
             fn load(library: &Library) -> Result<Self, Error> {
-                $(
-                    // SAFETY: the type is that of the driver's header, and the pointer is kept beside the
-                    // library.
-                    let $field = *unsafe {
-                        library.get::<unsafe extern "system" fn($($argument),*) -> c_int>($symbol.as_bytes())
-                    }
-                    .map_err(|e| Error::NoDriver { library: library_name().into(), reason: reason(&e) })?;
-                )*
-                Ok(Self { $($field,)* })
+                // SAFETY: the types are those of the driver's header, and the pointers are kept beside the
+                // library.
+                unsafe {
+                    Ok(Self {
+                        $($field: symbol(library, $symbol)?,)*
+                        $($raw: symbol(library, $raw_symbol)?,)*
+                    })
+                }
             }
         }
     };
 }
 
 functions! {
-    init = "cuInit" (c_uint);
-    driver_version = "cuDriverGetVersion" (*mut c_int);
-    device_count = "cuDeviceGetCount" (*mut c_int);
-    device_get = "cuDeviceGet" (*mut c_int, c_int);
-    device_name = "cuDeviceGetName" (*mut c_char, c_int, c_int);
-    device_memory = "cuDeviceTotalMem_v2" (*mut usize, c_int);
-    device_attribute = "cuDeviceGetAttribute" (*mut c_int, c_int, c_int);
-    context_retain = "cuDevicePrimaryCtxRetain" (*mut usize, c_int);
-    context_set = "cuCtxSetCurrent" (usize);
-    memory_info = "cuMemGetInfo_v2" (*mut usize, *mut usize);
-    module_load = "cuModuleLoadData" (*mut usize, *const c_void);
-    module_function = "cuModuleGetFunction" (*mut usize, usize, *const c_char);
-    alloc = "cuMemAlloc_v2" (*mut u64, usize);
-    free = "cuMemFree_v2" (u64);
-    alloc_host = "cuMemAllocHost_v2" (*mut *mut c_void, usize);
-    free_host = "cuMemFreeHost" (*mut c_void);
-    upload = "cuMemcpyHtoDAsync_v2" (u64, *const c_void, usize, usize);
-    download = "cuMemcpyDtoHAsync_v2" (*mut c_void, u64, usize, usize);
-    stream_create = "cuStreamCreate" (*mut usize, c_uint);
-    stream_synchronize = "cuStreamSynchronize" (usize);
-    launch = "cuLaunchKernel" (usize, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, usize, *mut *mut c_void, *mut *mut c_void);
-    capture_begin = "cuStreamBeginCapture_v2" (usize, c_int);
-    capture_end = "cuStreamEndCapture" (usize, *mut usize);
-    graph_instantiate = "cuGraphInstantiateWithFlags" (*mut usize, usize, u64);
-    graph_update = "cuGraphExecUpdate_v2" (usize, usize, *mut [u64; 4]);
-    graph_launch = "cuGraphLaunch" (usize, usize);
-    graph_destroy = "cuGraphDestroy" (usize);
-    executable_destroy = "cuGraphExecDestroy" (usize);
-    error_name = "cuGetErrorName" (c_int, *mut *const c_char);
-    error_text = "cuGetErrorString" (c_int, *mut *const c_char);
+    safe {
+        init = "cuInit" (c_uint);
+        driver_version = "cuDriverGetVersion" (&mut c_int);
+        device_count = "cuDeviceGetCount" (&mut c_int);
+        device_get = "cuDeviceGet" (&mut c_int, c_int);
+        device_memory = "cuDeviceTotalMem_v2" (&mut usize, c_int);
+        device_attribute = "cuDeviceGetAttribute" (&mut c_int, c_int, c_int);
+        context_retain = "cuDevicePrimaryCtxRetain" (&mut usize, c_int);
+        memory_info = "cuMemGetInfo_v2" (&mut usize, &mut usize);
+        alloc = "cuMemAlloc_v2" (&mut u64, usize);
+        alloc_host = "cuMemAllocHost_v2" (&mut *mut c_void, usize);
+        stream_create = "cuStreamCreate" (&mut usize, c_uint);
+    }
+    pointers {
+        device_name = "cuDeviceGetName" (*mut c_char, c_int, c_int);
+        context_set = "cuCtxSetCurrent" (usize);
+        module_load = "cuModuleLoadData" (*mut usize, *const c_void);
+        module_function = "cuModuleGetFunction" (*mut usize, usize, *const c_char);
+        free = "cuMemFree_v2" (u64);
+        free_host = "cuMemFreeHost" (*mut c_void);
+        upload = "cuMemcpyHtoDAsync_v2" (u64, *const c_void, usize, usize);
+        download = "cuMemcpyDtoHAsync_v2" (*mut c_void, u64, usize, usize);
+        stream_synchronize = "cuStreamSynchronize" (usize);
+        launch = "cuLaunchKernel" (usize, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, usize, *mut *mut c_void, *mut *mut c_void);
+        capture_begin = "cuStreamBeginCapture_v2" (usize, c_int);
+        capture_end = "cuStreamEndCapture" (usize, *mut usize);
+        graph_instantiate = "cuGraphInstantiateWithFlags" (*mut usize, usize, u64);
+        graph_update = "cuGraphExecUpdate_v2" (usize, usize, *mut [u64; 4]);
+        graph_launch = "cuGraphLaunch" (usize, usize);
+        graph_destroy = "cuGraphDestroy" (usize);
+        executable_destroy = "cuGraphExecDestroy" (usize);
+        error_name = "cuGetErrorName" (c_int, *mut *const c_char);
+        error_text = "cuGetErrorString" (c_int, *mut *const c_char);
+    }
 }
 
 /// A device as the driver describes it.
@@ -127,14 +145,12 @@ impl Driver {
         let functions = Functions::load(&loaded)?;
         let mut driver = Self { functions, version: 0, _library: loaded };
         let mut version = 0;
-        // SAFETY: the pointer is to a live variable.
-        driver.check("cuDriverGetVersion", unsafe { (driver.functions.driver_version)(&mut version) })?;
+        driver.check("cuDriverGetVersion", (driver.functions.driver_version)(&mut version))?;
         if version < NEEDED {
             return Err(Error::OldDriver { found: version, needed: NEEDED });
         }
         driver.version = version;
-        // SAFETY: no pointers.
-        driver.check("cuInit", unsafe { (driver.functions.init)(0) }).map_err(|e| match e {
+        driver.check("cuInit", (driver.functions.init)(0)).map_err(|e| match e {
             Error::Call { reason, .. } => Error::NoDevice { reason },
             other => other,
         })?;
@@ -171,8 +187,7 @@ impl Driver {
     pub fn devices(&self) -> Result<Vec<Device>, Error> {
         let f = &self.functions;
         let mut count = 0;
-        // SAFETY: the pointer is to a live variable.
-        self.check("cuDeviceGetCount", unsafe { (f.device_count)(&mut count) })?;
+        self.check("cuDeviceGetCount", (f.device_count)(&mut count))?;
         (0..count).map(|number| self.device(number)).collect()
     }
 
@@ -185,17 +200,14 @@ impl Driver {
         let f = &self.functions;
         let (mut handle, mut memory) = (0, 0);
         let mut name = [0u8; 256];
-        // SAFETY: the pointers are to live variables, and the name's length is told.
-        unsafe {
-            self.check("cuDeviceGet", (f.device_get)(&mut handle, number))?;
-            let length = name.len() as c_int;
-            self.check("cuDeviceGetName", (f.device_name)(name.as_mut_ptr().cast(), length, handle))?;
-            self.check("cuDeviceTotalMem", (f.device_memory)(&mut memory, handle))?;
-        }
+        self.check("cuDeviceGet", (f.device_get)(&mut handle, number))?;
+        // SAFETY: the pointer is to a live variable, whose length is told.
+        let code = unsafe { (f.device_name)(name.as_mut_ptr().cast(), name.len() as c_int, handle) };
+        self.check("cuDeviceGetName", code)?;
+        self.check("cuDeviceTotalMem", (f.device_memory)(&mut memory, handle))?;
         let attribute = |which: c_int| {
             let mut value = 0;
-            // SAFETY: the pointer is to a live variable.
-            self.check("cuDeviceGetAttribute", unsafe { (f.device_attribute)(&mut value, which, handle) })?;
+            self.check("cuDeviceGetAttribute", (f.device_attribute)(&mut value, which, handle))?;
             Ok(value)
         };
         let end = name.iter().position(|c| *c == 0).unwrap_or(name.len());
@@ -216,12 +228,8 @@ impl Driver {
     /// The primary context of a device.
     pub fn context(&self, number: i32) -> Result<usize, Error> {
         let (mut handle, mut context) = (0, 0);
-        // SAFETY: the pointers are to live variables.
-        unsafe {
-            self.check("cuDeviceGet", (self.functions.device_get)(&mut handle, number))?;
-            let code = (self.functions.context_retain)(&mut context, handle);
-            self.check("cuDevicePrimaryCtxRetain", code)?;
-        }
+        self.check("cuDeviceGet", (self.functions.device_get)(&mut handle, number))?;
+        self.check("cuDevicePrimaryCtxRetain", (self.functions.context_retain)(&mut context, handle))?;
         Ok(context)
     }
 
@@ -253,25 +261,21 @@ impl Driver {
     pub fn stream(&self) -> Result<usize, Error> {
         const NON_BLOCKING: c_uint = 1;
         let mut stream = 0;
-        // SAFETY: the pointer is to a live variable.
-        let code = unsafe { (self.functions.stream_create)(&mut stream, NON_BLOCKING) };
-        self.check("cuStreamCreate", code)?;
+        self.check("cuStreamCreate", (self.functions.stream_create)(&mut stream, NON_BLOCKING))?;
         Ok(stream)
     }
 
     /// Free memory of the current context's device, bytes.
     pub fn free_memory(&self) -> Result<usize, Error> {
         let (mut free, mut total) = (0, 0);
-        // SAFETY: the pointers are to live variables.
-        self.check("cuMemGetInfo", unsafe { (self.functions.memory_info)(&mut free, &mut total) })?;
+        self.check("cuMemGetInfo", (self.functions.memory_info)(&mut free, &mut total))?;
         Ok(free)
     }
 
     /// Device memory, or None where there is too little.
     pub fn alloc(&self, bytes: usize) -> Result<Option<u64>, Error> {
         let mut address = 0;
-        // SAFETY: the pointer is to a live variable.
-        let code = unsafe { (self.functions.alloc)(&mut address, bytes) };
+        let code = (self.functions.alloc)(&mut address, bytes);
         if code == OUT_OF_MEMORY {
             return Ok(None);
         }
@@ -291,8 +295,7 @@ impl Driver {
     /// Host memory that the device copies from and to directly.
     pub fn alloc_host(&self, bytes: usize) -> Result<*mut c_void, Error> {
         let mut address = std::ptr::null_mut();
-        // SAFETY: the pointer is to a live variable.
-        self.check("cuMemAllocHost", unsafe { (self.functions.alloc_host)(&mut address, bytes) })?;
+        self.check("cuMemAllocHost", (self.functions.alloc_host)(&mut address, bytes))?;
         Ok(address)
     }
 

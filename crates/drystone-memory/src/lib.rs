@@ -5,64 +5,76 @@
 //! still there while the next one takes its own, and more so the faster the steps are. These come from the
 //! system and return to it at once, and grow where they are: their pages are moved, not copied.
 
-use std::alloc::{GlobalAlloc, Layout};
-
-use mimalloc::MiMalloc;
+/// No other system can move pages: nothing is its own there.
+#[cfg(not(target_os = "linux"))]
+pub use mimalloc::MiMalloc as Memory;
+#[cfg(target_os = "linux")]
+pub use own::Memory;
 
 /// Bytes of an array that is the system's.
+#[cfg(any(target_os = "linux", test))]
 const LARGE: usize = 16 << 20;
 
-/// See the module.
-pub struct Memory;
+#[cfg(target_os = "linux")]
+mod own {
+    use std::alloc::{GlobalAlloc, Layout};
 
-fn is_large(layout: &Layout) -> bool {
-    layout.size() >= LARGE && layout.align() <= system::PAGE
-}
+    use mimalloc::MiMalloc;
 
-// SAFETY: whose a piece of memory is follows from its layout alone, so that everything goes back to where it
-// came from.
-unsafe impl GlobalAlloc for Memory {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match is_large(&layout) {
-            true => system::take(layout.size()),
-            // SAFETY: the caller keeps the contract of `alloc`.
-            false => unsafe { MiMalloc.alloc(layout) },
-        }
+    use super::{LARGE, system};
+
+    /// See the module.
+    pub struct Memory;
+
+    fn is_large(layout: &Layout) -> bool {
+        layout.size() >= LARGE && layout.align() <= system::PAGE
     }
 
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match is_large(&layout) {
-            true => system::take(layout.size()), // The system's pages are empty.
-            // SAFETY: as above.
-            false => unsafe { MiMalloc.alloc_zeroed(layout) },
-        }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: `place` came from the same source, and nobody uses it any more.
-        unsafe {
+    // SAFETY: whose a piece of memory is follows from its layout alone, so that everything goes back to where it
+    // came from.
+    unsafe impl GlobalAlloc for Memory {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             match is_large(&layout) {
-                true => system::give_back(place, layout.size()),
-                false => MiMalloc.dealloc(place, layout),
+                true => system::take(layout.size()),
+                // SAFETY: the caller keeps the contract of `alloc`.
+                false => unsafe { MiMalloc.alloc(layout) },
             }
         }
-    }
 
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller sees to it that `size` is one for this alignment; `place` came from the source
-        // that its layout says, and whatever is copied is there on both sides.
-        unsafe {
-            let wanted = Layout::from_size_align_unchecked(size, layout.align());
-            match (is_large(&layout), is_large(&wanted)) {
-                (true, true) => system::resize(place, layout.size(), size),
-                (false, false) => MiMalloc.realloc(place, layout, size),
-                _ => {
-                    let to = self.alloc(wanted);
-                    if !to.is_null() {
-                        to.copy_from_nonoverlapping(place, layout.size().min(size));
-                        self.dealloc(place, layout);
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            match is_large(&layout) {
+                true => system::take(layout.size()), // The system's pages are empty.
+                // SAFETY: as above.
+                false => unsafe { MiMalloc.alloc_zeroed(layout) },
+            }
+        }
+
+        unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+            // SAFETY: `place` came from the same source, and nobody uses it any more.
+            unsafe {
+                match is_large(&layout) {
+                    true => system::give_back(place, layout.size()),
+                    false => MiMalloc.dealloc(place, layout),
+                }
+            }
+        }
+
+        unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+            // SAFETY: the caller sees to it that `size` is one for this alignment; `place` came from the source
+            // that its layout says, and whatever is copied is there on both sides.
+            unsafe {
+                let wanted = Layout::from_size_align_unchecked(size, layout.align());
+                match (is_large(&layout), is_large(&wanted)) {
+                    (true, true) => system::resize(place, layout.size(), size),
+                    (false, false) => MiMalloc.realloc(place, layout, size),
+                    _ => {
+                        let to = self.alloc(wanted);
+                        if !to.is_null() {
+                            to.copy_from_nonoverlapping(place, layout.size().min(size));
+                            self.dealloc(place, layout);
+                        }
+                        to
                     }
-                    to
                 }
             }
         }
@@ -105,29 +117,13 @@ mod system {
     }
 
     /// A few large pages cost less than many small ones, to get and to find.
-    unsafe fn in_large_pages(place: *mut c_void, size: usize) -> *mut u8 {
+    fn in_large_pages(place: *mut c_void, size: usize) -> *mut u8 {
         if place == MAP_FAILED {
             return null_mut();
         }
-        // SAFETY: the place is ours, and this is a hint.
+        // SAFETY: a hint, which changes nothing that anybody reads, wherever it points.
         unsafe { libc::madvise(place, size, MADV_HUGEPAGE) };
         place.cast()
-    }
-}
-
-/// No other system can move pages: nothing is its own there.
-#[cfg(not(target_os = "linux"))]
-mod system {
-    pub const PAGE: usize = 0;
-
-    pub fn take(_: usize) -> *mut u8 {
-        std::ptr::null_mut()
-    }
-
-    pub unsafe fn give_back(_: *mut u8, _: usize) {}
-
-    pub unsafe fn resize(_: *mut u8, _: usize, _: usize) -> *mut u8 {
-        std::ptr::null_mut()
     }
 }
 

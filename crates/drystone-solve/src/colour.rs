@@ -12,7 +12,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::parallel::{self, Shared};
+use crate::parallel::{self, PerRun, Shared};
 use crate::problem::WORLD;
 
 /// A run of blocks in the coloured order.
@@ -100,45 +100,44 @@ impl Colouring {
         self.starts.resize(count + 1, [[0; 2]; COLOURS]);
         parallel::resize(&mut self.order, pairs.len(), 0);
         let [inside, across] = self.masks.each_mut().map(|m| Shared(m.as_mut_ptr()));
-        let (colour, starts) = (Shared(self.colour.as_mut_ptr()), Shared(self.starts.as_mut_ptr()));
-        let (listed, lists, order) = (&self.listed, &self.lists, Shared(self.order.as_mut_ptr()));
-        parallel::for_each(count + 1, |k| {
-            // The longest first.
+        let (listed, lists) = (&self.listed, &self.lists);
+        let columns = (&mut self.colour[..], &mut self.order[..], PerRun(&mut self.starts, 1));
+        let ends = lists[1..].iter().map(|end| *end as usize);
+        let parts: Vec<_> = parallel::parts(ends, columns).collect();
+        // The longest first.
+        parallel::for_each_of(parts.into_iter().rev(), |k, (colour, order, PerRun(starts, _))| {
             let place = count - k;
             let masks = if place == count { &across } else { &inside };
-            let list = &listed[lists[place] as usize..lists[place + 1] as usize];
+            let first_place = lists[place];
+            let list = &listed[first_place as usize..lists[place + 1] as usize];
             let own = |body: u32| {
                 assert!((body as usize) < bodies, "block of body {body}, but there are {bodies}");
-                // SAFETY: there is such a body, and it is in no other region.
-                unsafe { masks.at(body as usize) }
+                // SAFETY: there is such a body, it is in no other region, and one number at a time is used.
+                unsafe { &mut *masks.at(body as usize) }
             };
-            // SAFETY: every block is in one list, every list has starts and places in the order of its own.
-            unsafe {
-                let starts = &mut *starts.at(place);
-                for &i in list {
-                    let (a, b) = pairs[i as usize];
-                    let used = *own(a) | if b == WORLD { 0 } else { *own(b) };
-                    let first = used.trailing_ones() as u8;
-                    if first < OVERFLOW {
-                        *own(a) |= 1 << first;
-                        if b != WORLD {
-                            *own(b) |= 1 << first;
-                        }
+            let starts = &mut starts[0];
+            for (&i, colour) in list.iter().zip(&mut *colour) {
+                let (a, b) = pairs[i as usize];
+                let used = *own(a) | if b == WORLD { 0 } else { *own(b) };
+                let first = used.trailing_ones() as u8;
+                if first < OVERFLOW {
+                    *own(a) |= 1 << first;
+                    if b != WORLD {
+                        *own(b) |= 1 << first;
                     }
-                    *colour.at(i as usize) = first;
-                    starts[first as usize][usize::from(b == WORLD)] += 1;
                 }
-                let mut at = lists[place];
-                for number in starts.iter_mut().flatten() {
-                    (*number, at) = (at, at + *number);
-                }
-                let mut next = *starts;
-                for &i in list {
-                    let to =
-                        &mut next[*colour.at(i as usize) as usize][usize::from(pairs[i as usize].1 == WORLD)];
-                    *order.at(*to as usize) = i;
-                    *to += 1;
-                }
+                *colour = first;
+                starts[first as usize][usize::from(b == WORLD)] += 1;
+            }
+            let mut at = first_place;
+            for number in starts.iter_mut().flatten() {
+                (*number, at) = (at, at + *number);
+            }
+            let mut next = *starts;
+            for (&i, colour) in list.iter().zip(colour) {
+                let to = &mut next[*colour as usize][usize::from(pairs[i as usize].1 == WORLD)];
+                order[(*to - first_place) as usize] = i;
+                *to += 1;
             }
         });
         self.find_spans(count);
@@ -153,20 +152,15 @@ impl Colouring {
         let (pieces, width) = (pairs.len().div_ceil(PIECE), count + 1);
         counts.clear();
         counts.resize(pieces * width, 0);
-        let (to, rows) = (Shared(place.as_mut_ptr()), Shared(counts.as_mut_ptr()));
-        let range = |piece: usize| piece * PIECE..pairs.len().min((piece + 1) * PIECE);
-        parallel::for_each(pieces, |piece| {
-            // SAFETY: each piece has a row, and each block is in one piece.
-            let row = unsafe { std::slice::from_raw_parts_mut(rows.at(piece * width), width) };
-            for i in range(piece) {
-                let (a, b) = pairs[i];
+        let columns = (&mut place[..], PerRun(counts, width));
+        parallel::for_each_run(pairs.len(), columns, PIECE, |first, (places, PerRun(row, _))| {
+            for (&(a, b), to) in pairs[first..].iter().zip(places) {
                 let place = match region {
                     Some(r) if b == WORLD || r[a as usize] == r[b as usize] => r[a as usize],
                     _ => count as u32,
                 };
                 row[place as usize] += 1;
-                // SAFETY: as above.
-                unsafe { *to.at(i) = place };
+                *to = place;
             }
         });
         lists.clear();
@@ -179,16 +173,21 @@ impl Colouring {
             }
             lists.push(at);
         }
-        let (to, rows) = (Shared(listed.as_mut_ptr()), Shared(counts.as_mut_ptr()));
-        parallel::for_each(pieces, |piece| {
-            // SAFETY: as above, and every block has a place in the list that is no other's.
-            let row = unsafe { std::slice::from_raw_parts_mut(rows.at(piece * width), width) };
-            for i in range(piece) {
-                let next = &mut row[place[i] as usize];
-                unsafe { *to.at(*next as usize) = i as u32 };
-                *next += 1;
-            }
-        });
+        let to = Shared(listed.as_mut_ptr());
+        parallel::for_each_run(
+            pairs.len(),
+            (&mut place[..], PerRun(counts, width)),
+            PIECE,
+            |first, columns| {
+                let (places, PerRun(row, _)) = columns;
+                for (i, place) in (first as u32..).zip(places) {
+                    let next = &mut row[*place as usize];
+                    // SAFETY: every block has a place in the list that is no other's.
+                    unsafe { *to.at(*next as usize) = i };
+                    *next += 1;
+                }
+            },
+        );
     }
 
     fn find_spans(&mut self, count: usize) {

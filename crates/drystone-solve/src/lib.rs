@@ -37,5 +37,5 @@ extern crate self as drystone_solve;
 pub use certificate::Certificate;
 pub use cone::Set;
 pub use friction_law::FrictionLaw;
-pub use problem::{Malformed, Problem};
+pub use problem::{Checked, Malformed, Problem};
 pub use solver::{Solution, Solver, Status, Stop};

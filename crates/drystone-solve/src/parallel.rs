@@ -17,6 +17,7 @@ use std::hint::spin_loop;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread::yield_now;
 
 use rayon::prelude::*;
@@ -121,24 +122,33 @@ impl Drop for Dismissal<'_> {
     }
 }
 
+/// Whether there is no other thread to share work with.
+fn is_alone() -> bool {
+    ALONE.get() || (LED.get().is_null() && rayon::current_num_threads() == 1)
+}
+
 /// Calls `visit` once for every number below `count`, by all threads at hand.
 pub fn for_each(count: usize, visit: impl Fn(usize) + Sync) {
     let led = LED.get();
-    if count < 2 || ALONE.get() || (led.is_null() && rayon::current_num_threads() == 1) {
+    if count < 2 || is_alone() {
         return (0..count).for_each(visit);
     }
     if led.is_null() {
         return (0..count).into_par_iter().with_max_len(1).for_each(&visit);
     }
-    // A task that asks for more tasks does them itself.
-    LED.set(ptr::null());
-    let restore = Restore(led);
     let run = count.div_ceil(MOST_TASKS);
-    // SAFETY: the team outlives the work it was called for, and this thread is in the midst of that.
-    unsafe { &*led }.lead(&[0, count.div_ceil(run)], &|task: usize| {
+    lead(&[0, count.div_ceil(run)], &|task: usize| {
         (task * run..count.min((task + 1) * run)).for_each(&visit);
     });
-    drop(restore);
+}
+
+/// Has the team that this thread leads do a job.
+fn lead<F: Fn(usize) + Sync>(starts: &[usize], job: &F) {
+    // A task that asks for more tasks does them itself.
+    let restore = Restore(LED.replace(ptr::null()));
+    // SAFETY: null, or a team, which outlives the work it was called for: this thread is in the midst of it.
+    let led = unsafe { restore.0.as_ref() };
+    led.expect("callers have looked whether there is one").lead(starts, job);
 }
 
 /// Calls `visit` once for every number below the last of `starts`, all of those below a number of `starts`
@@ -148,11 +158,7 @@ pub fn for_each_phase(starts: &[usize], visit: impl Fn(usize) + Sync) {
     if led.is_null() || starts.len() > PHASES + 1 || count > MOST_TASKS {
         return starts.windows(2).for_each(|w| for_each(w[1] - w[0], |k| visit(w[0] + k)));
     }
-    LED.set(ptr::null());
-    let restore = Restore(led);
-    // SAFETY: as above.
-    unsafe { &*led }.lead(starts, &visit);
-    drop(restore);
+    lead(starts, &visit);
 }
 
 struct Restore(*const Team);
@@ -209,30 +215,168 @@ pub fn fill<T: Copy + Send + Sync>(to: &mut Vec<T>, count: usize, nothing: T) {
 /// Like [`memory::resize`], with what is new written by many threads: of memory that was never touched each
 /// page costs some time.
 pub fn resize<T: Copy + Send + Sync>(to: &mut Vec<T>, count: usize, value: T) {
+    if is_alone() {
+        return memory::resize(to, count, value);
+    }
     to.truncate(count);
     let known = to.len();
-    memory::reserve(to, count - known);
-    let place = Shared(to.as_mut_ptr());
-    // SAFETY: there is room for all, and each is written once.
-    unsafe {
-        for_each_small(count - known, |k| place.at(known + k).write(value));
-        to.set_len(count);
-    }
+    extend(to, count - known, |_| value);
 }
 
 /// `to` = `from`.
 pub fn copy<T: Copy + Send + Sync>(to: &mut Vec<T>, from: &[T]) {
     to.clear();
-    memory::reserve(to, from.len());
-    let place = Shared(to.as_mut_ptr());
-    // SAFETY: there is room for all, and runs do not overlap.
-    unsafe {
-        for_each(from.len().div_ceil(RUN), |k| {
-            let run = &from[k * RUN..from.len().min((k + 1) * RUN)];
-            std::ptr::copy_nonoverlapping(run.as_ptr(), place.at(k * RUN), run.len());
-        });
-        to.set_len(from.len());
+    if is_alone() {
+        memory::reserve(to, from.len());
+        return to.extend_from_slice(from);
     }
+    extend(to, from.len(), |k| from[k]);
+}
+
+/// Appends what `make` says of every number below `count`: no place is written before.
+pub fn extend<T: Send>(to: &mut Vec<T>, count: usize, make: impl Fn(usize) -> T + Sync) {
+    let known = to.len();
+    memory::reserve(to, count);
+    for_each_run(count, &mut to.spare_capacity_mut()[..count], RUN, |first, run| {
+        for (k, item) in (first..).zip(run) {
+            item.write(make(k));
+        }
+    });
+    // SAFETY: there is room for all, and each of them was written.
+    unsafe { to.set_len(known + count) };
+}
+
+/// Appends `counts[k]` items that `items` says of every number k, in their order. Panics unless they are as
+/// many.
+pub fn append<T: Send, I: Iterator<Item = T>>(
+    to: &mut Vec<T>,
+    counts: &[usize],
+    items: impl Fn(usize) -> I + Sync,
+) {
+    let (known, all) = (to.len(), counts.iter().sum::<usize>());
+    memory::reserve(to, all);
+    let mut end = 0;
+    let ends: Vec<usize> = counts.iter().map(|count| (end += count, end).1).collect();
+    for_each_part(ends.into_iter(), &mut to.spare_capacity_mut()[..all], |k, part| {
+        let (count, mut written) = (part.len(), 0);
+        for (to, item) in part.iter_mut().zip(items(k)) {
+            to.write(item);
+            written += 1;
+        }
+        assert_eq!(written, count, "items of part {k}");
+    });
+    // SAFETY: there is room for all, and each part has written all of its own.
+    unsafe { to.set_len(known + all) };
+}
+
+/// Lists of one length of which threads take a run each: slices, and tuples, arrays and options of them. No
+/// list at all is as long as the others.
+pub trait Columns: Send + Sized {
+    /// Whether there are `count` items.
+    fn has(&self, count: usize) -> bool;
+    /// Takes the first `count` items off.
+    fn take_first(&mut self, count: usize) -> Self;
+}
+
+impl<T: Send> Columns for &mut [T] {
+    fn has(&self, count: usize) -> bool {
+        self.len() == count
+    }
+    fn take_first(&mut self, count: usize) -> Self {
+        let (first, rest) = std::mem::take(self).split_at_mut(count);
+        *self = rest;
+        first
+    }
+}
+
+impl<C: Columns> Columns for Option<C> {
+    fn has(&self, count: usize) -> bool {
+        self.as_ref().is_none_or(|columns| columns.has(count))
+    }
+    fn take_first(&mut self, count: usize) -> Self {
+        self.as_mut().map(|columns| columns.take_first(count))
+    }
+}
+
+impl<C: Columns, const N: usize> Columns for [C; N] {
+    fn has(&self, count: usize) -> bool {
+        self.iter().all(|columns| columns.has(count))
+    }
+    fn take_first(&mut self, count: usize) -> Self {
+        self.each_mut().map(|columns| columns.take_first(count))
+    }
+}
+
+/// A list of which each run takes so many items, however long it is.
+pub struct PerRun<'a, T>(pub &'a mut [T], pub usize);
+
+impl<T: Send> Columns for PerRun<'_, T> {
+    fn has(&self, _: usize) -> bool {
+        true
+    }
+    fn take_first(&mut self, _: usize) -> Self {
+        let (first, rest) = std::mem::take(&mut self.0).split_at_mut(self.1);
+        self.0 = rest;
+        Self(first, self.1)
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident $place:tt),*) => {
+        impl<$($name: Columns),*> Columns for ($($name,)*) {
+            fn has(&self, count: usize) -> bool {
+                $(self.$place.has(count))&&*
+            }
+            fn take_first(&mut self, count: usize) -> Self {
+                ($(self.$place.take_first(count),)*)
+            }
+        }
+    };
+}
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+
+/// Calls `visit` with the number of its first item and each run of `length` of the `count` items of
+/// `columns`. Panics unless the lists have as many.
+pub fn for_each_run<C: Columns>(count: usize, columns: C, length: usize, visit: impl Fn(usize, C) + Sync) {
+    let cut = |k: usize| count.min((k + 1) * length);
+    for_each_part((0..count.div_ceil(length)).map(cut), columns, |k, run| visit(k * length, run));
+}
+
+/// Calls `visit` with the number of each of these [`parts`] and the part.
+pub fn for_each_part<C: Columns>(
+    cuts: impl ExactSizeIterator<Item = usize>,
+    columns: C,
+    visit: impl Fn(usize, C) + Sync,
+) {
+    for_each_of(parts(cuts, columns), visit);
+}
+
+/// Runs of items that end at `cuts`, which do not decrease; the last one is the number of items.
+pub fn parts<C: Columns>(
+    cuts: impl ExactSizeIterator<Item = usize>,
+    mut columns: C,
+) -> impl ExactSizeIterator<Item = C> {
+    let (count, mut first) = (cuts.len(), 0);
+    cuts.enumerate().map(move |(k, cut)| {
+        assert!(k + 1 < count || columns.has(cut - first), "lists of one length");
+        let part = columns.take_first(cut - first);
+        first = cut;
+        part
+    })
+}
+
+/// Calls `visit` with the number of each part, which is its own, and the part.
+pub fn for_each_of<C: Send>(parts: impl ExactSizeIterator<Item = C>, visit: impl Fn(usize, C) + Sync) {
+    if parts.len() < 2 || is_alone() {
+        return parts.enumerate().for_each(|(k, part)| visit(k, part));
+    }
+    let parts: Vec<_> = parts.map(|part| Mutex::new(Some(part))).collect();
+    for_each(parts.len(), |k| {
+        let part = parts[k].lock().unwrap_or_else(PoisonError::into_inner).take();
+        part.into_iter().for_each(|part| visit(k, part));
+    });
 }
 
 /// Things that one thread does in a row where each is little work.
@@ -255,22 +399,6 @@ pub fn map_chunks<T: Send, R: Send + Default>(
     });
 }
 
-/// Calls `visit` with the same run of `length` items of each of three lists, which are of one length.
-pub fn for_each_chunk_of_three<T: Send>(
-    lists: [&mut [T]; 3],
-    length: usize,
-    visit: impl Fn([&mut [T]; 3]) + Sync,
-) {
-    let n = lists[0].len();
-    assert!(lists.iter().all(|list| list.len() == n), "three lists of one length");
-    let lists = lists.map(|list| Shared(list.as_mut_ptr()));
-    for_each(n.div_ceil(length), |k| {
-        let first = k * length;
-        // SAFETY: runs do not overlap, and are within all three.
-        visit(lists.each_ref().map(|list| unsafe { list.slice(first, length.min(n - first)) }));
-    });
-}
-
 /// A pointer to items of which every task has its own.
 #[derive(Clone, Copy)]
 pub struct Shared<T>(pub *mut T);
@@ -280,12 +408,9 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 unsafe impl<T: Send> Send for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// Item `k`.
-    ///
-    /// # Safety
-    /// There is one.
-    pub unsafe fn at(&self, k: usize) -> *mut T {
-        unsafe { self.0.add(k) }
+    /// Where item `k` is, if there is one.
+    pub fn at(&self, k: usize) -> *mut T {
+        self.0.wrapping_add(k)
     }
 
     /// Items `first .. first + count`.
@@ -519,6 +644,43 @@ mod tests {
         });
     }
 
+    #[test]
+    fn every_run_has_its_own_items_of_every_list() {
+        let work = || {
+            let n = 5000;
+            let (mut x, mut y, mut few, mut list) = (vec![0; n], vec![0; n], [[0usize; 2]; 10], Vec::new());
+            let lists = ([&mut x[..], &mut y[..]], Some(PerRun(few.as_flattened_mut(), 2)));
+            for_each_run(n, lists, 500, |first, ([x, y], few)| {
+                (x[0], y[499]) = (first + 1, first + 2);
+                few.unwrap().0.copy_from_slice(&[first, x.len()]);
+            });
+            assert!(few.iter().enumerate().all(|(k, few)| *few == [500 * k, 500]));
+            for_each_part([2, 2, n].into_iter(), (&mut x[..], None::<&mut [u8]>), |k, (x, _)| x.fill(k));
+            extend(&mut list, n, |k| k);
+            append(&mut list, &[3, 0, n], |k| std::iter::repeat_n(k, [3, 0, n][k]));
+            (x, y, list)
+        };
+        let alone = work();
+        assert_eq!((alone.0[1], alone.0[2], alone.1[999]), (0, 2, 502));
+        assert_eq!((alone.2.len(), alone.2[4999], alone.2[5000 + 3]), (10_003, 4999, 2));
+        for threads in [2, 5] {
+            assert_eq!(pool(threads).install(|| with_team(work)), alone, "{threads} threads");
+            assert_eq!(pool(threads).install(work), alone, "no team, {threads} threads");
+        }
+    }
+
+    #[test]
+    fn lists_that_differ_in_length_are_refused() {
+        let short = |n: usize| {
+            let (mut x, mut y) = ([0; 30], [0; 31]);
+            for_each_run(n, (&mut x[..], &mut y[..]), 8, |_, _| ());
+        };
+        let few = || append(&mut Vec::new(), &[2, 2], |k| std::iter::repeat_n(k, 2 - k));
+        assert!(std::panic::catch_unwind(|| short(30)).is_err());
+        assert!(std::panic::catch_unwind(|| short(31)).is_err());
+        assert!(std::panic::catch_unwind(few).is_err());
+    }
+
     /// Jobs in phases, each of which needs all that the one before has written.
     fn stairs() -> Vec<u64> {
         let mut x: Vec<u64> = (0..64).collect();
@@ -528,17 +690,15 @@ mod tests {
                 .scan(0, |at, k| Some(std::mem::replace(at, *at + (5 * k + round) % 17)))
                 .collect();
             let count = starts[length];
-            let mut seen = vec![0u64; count];
-            let to = Shared(seen.as_mut_ptr());
+            let seen: Vec<AtomicU64> = (0..count).map(|_| AtomicU64::default()).collect();
             for_each_phase(&starts, |task| {
                 let first = starts[starts.partition_point(|start| *start <= task) - 1];
-                // SAFETY: tasks before `first` are done, and every task writes its own place.
-                unsafe {
-                    let before = (0..first).map(|k| *to.at(k)).fold(1u64, u64::wrapping_add);
-                    *to.at(task) = before.wrapping_mul(3) ^ x[task % 64];
-                }
+                // Tasks before `first` are done.
+                let known = seen[..first].iter().map(|y| y.load(Ordering::Relaxed));
+                let before = known.fold(1u64, u64::wrapping_add);
+                seen[task].store(before.wrapping_mul(3) ^ x[task % 64], Ordering::Relaxed);
             });
-            seen.iter().enumerate().for_each(|(k, y)| x[k % 64] ^= y);
+            seen.into_iter().enumerate().for_each(|(k, y)| x[k % 64] ^= y.into_inner());
         }
         x
     }

@@ -1,7 +1,6 @@
 //! Contacts as the step knows them: geometry between two bodies, and what the solver found.
 
-use drystone_solve::memory;
-use drystone_solve::parallel::{self, Shared};
+use drystone_solve::parallel;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
@@ -234,11 +233,8 @@ pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u
         let pair = before.last().map(|c| c.key.colliders);
         start + after.iter().take_while(|c| Some(c.key.colliders) == pair).count()
     };
-    let cuts: Vec<usize> = (0..=count.div_ceil(CONTACTS_PER_TASK)).map(cut).collect();
-    let to = Shared(contacts.as_mut_ptr());
-    parallel::for_each(cuts.len() - 1, |t| {
-        // SAFETY: cuts only go up and end with the last contact: no two runs share one.
-        let run = unsafe { std::slice::from_raw_parts_mut(to.at(cuts[t]), cuts[t + 1] - cuts[t]) };
+    let cuts: Vec<usize> = (1..=count.div_ceil(CONTACTS_PER_TASK)).map(cut).collect();
+    parallel::for_each_part(cuts.into_iter(), contacts, |t, run| {
         let Some(first) = run.first() else { return };
         let here = place(first.key.colliders);
         let known = if t == 0 { 0 } else { last.partition_point(|m| place(m.key.colliders) < here) };
@@ -249,16 +245,10 @@ pub fn remember(contacts: &mut [Contact], last: &[Remembered], place: impl Fn([u
 /// What the next step starts from: the impulses of all contacts.
 pub(crate) fn keep(contacts: &[Contact], kept: &mut Vec<Remembered>) {
     kept.clear();
-    memory::reserve(kept, contacts.len());
-    let to = Shared(kept.as_mut_ptr());
-    // SAFETY: there is room for all, and each is written once.
-    unsafe {
-        parallel::for_each_small(contacts.len(), |i| {
-            let c = &contacts[i];
-            to.at(i).write(Remembered { key: c.key, impulse: c.impulse });
-        });
-        kept.set_len(contacts.len());
-    }
+    parallel::extend(kept, contacts.len(), |i| {
+        let c = &contacts[i];
+        Remembered { key: c.key, impulse: c.impulse }
+    });
 }
 
 /// Contacts that one thread looks at in a row.

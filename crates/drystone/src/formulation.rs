@@ -6,6 +6,8 @@ mod row;
 pub(crate) mod rows;
 pub(crate) mod velocity;
 
+use std::mem::offset_of;
+
 use drystone_solve::Problem;
 use drystone_solve::colour::Colouring;
 use drystone_solve::cone::MAX_ROWS;
@@ -175,10 +177,10 @@ impl Assembler {
         let known = (!regions.is_empty()).then_some(regions.as_slice());
         turning.select(contacts.len(), |i| row(i, &contacts[i]).turns());
         parallel::resize(pairs, turning.points.len(), (0, 0));
-        let to = Shared(pairs.as_mut_ptr());
-        // SAFETY: each number once.
-        parallel::for_each_small(turning.points.len(), |k| unsafe {
-            *to.at(k) = pushed(contacts[turning.points[k] as usize].bodies()).0;
+        parallel::for_each_run(turning.points.len(), &mut pairs[..], ROWS_PER_TASK, |first, run| {
+            for (i, pair) in turning.points[first..].iter().zip(run) {
+                *pair = pushed(contacts[*i as usize].bodies()).0;
+            }
         });
         colouring.run_pairs(n, pairs, known);
         std::mem::swap(order, &mut colouring.order);
@@ -256,22 +258,25 @@ impl Assembler {
     /// Fills the guess from the contacts' and the joints' impulses.
     pub fn warm_start(&mut self, contacts: &[Contact], joints: &[JointState]) {
         let Problem::Bodies(p) = &self.problem else { return };
-        self.guess.clear();
-        memory::reserve(&mut self.guess, self.problem.rows());
-        let (order, to) = (&self.order, Shared(self.guess.as_mut_ptr()));
-        parallel::for_each_small(order.len(), |k| {
-            if let Some(i) = order.get(k + PREFETCH_CONTACTS) {
-                memory::prefetch_item(&contacts[*i as usize].impulse);
-            }
-            let impulse = contacts[order[k] as usize].impulse.to_array();
-            for (r, axis) in p.points.frame(k).iter().enumerate() {
-                let along = axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2];
-                // SAFETY: there is room, and every block is visited once.
-                unsafe { to.at(3 * k + r).write(along) };
-            }
-        });
-        // SAFETY: all have been written.
-        unsafe { self.guess.set_len(3 * order.len()) };
+        let order = &self.order;
+        parallel::resize(&mut self.guess, 3 * order.len(), 0.0);
+        parallel::for_each_run(
+            order.len(),
+            self.guess.as_chunks_mut::<3>().0,
+            ROWS_PER_TASK,
+            |first, run| {
+                for (k, rows) in (first..).zip(run) {
+                    if let Some(i) = order.get(k + PREFETCH_CONTACTS) {
+                        memory::prefetch_item(&contacts[*i as usize].impulse);
+                    }
+                    let impulse = contacts[order[k] as usize].impulse.to_array();
+                    *rows = p
+                        .points
+                        .frame(k)
+                        .map(|axis| axis[0] * impulse[0] + axis[1] * impulse[1] + axis[2] * impulse[2]);
+                }
+            },
+        );
         self.guess.resize(self.problem.rows(), 0.0);
         let general = &mut self.guess[3 * self.order.len()..];
         self.rows.warm_start(joints, &p.general.set, general);
@@ -284,8 +289,9 @@ impl Assembler {
         let (to, n) = (Shared(contacts.as_mut_ptr()), contacts.len());
         parallel::for_each_small(self.order.len(), |k| {
             if let Some(i) = self.order.get(k + PREFETCH_CONTACTS).map(|i| *i as usize).filter(|i| *i < n) {
-                // SAFETY: there is such a contact, of which the place alone is asked.
-                memory::prefetch_item(unsafe { &raw const (*to.at(i)).impulse });
+                memory::prefetch_item(
+                    to.at(i).wrapping_byte_add(offset_of!(Contact, impulse)).cast::<DVec3>(),
+                );
             }
             let (i, frame) = (self.order[k] as usize, points.frame(k));
             assert!(i < n, "no contact {i} among {n}");

@@ -5,8 +5,8 @@ pub(crate) mod free_velocities;
 pub(crate) mod moved;
 pub(crate) mod predictor;
 
-use drystone_solve::parallel::{self, Shared};
-use glam::DVec3;
+use drystone_solve::parallel;
+use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
 use crate::gyration::{Gyration, turns_freely};
@@ -14,6 +14,9 @@ use crate::motion::{free_rotation, rotate};
 use crate::setup::Setup;
 use crate::state::State;
 use crate::workspace::FreeMotion;
+
+/// Bodies that one thread moves in a row.
+const BODIES_PER_TASK: usize = 2048;
 
 /// q ← Λ(q, θ v⁺ + (1-θ) v, h) of all but the `others`: θ = 1 in the half-implicit scheme, any from ½ to 1 in
 /// Moreau's [RenoufAcary2006, eq. 2].
@@ -31,18 +34,13 @@ pub(crate) fn integrate(
         assert_eq!(columns.len(), n, "one number for each body");
     }
     assert_eq!(s.rotation.len(), n, "one rotation for each body");
-    let [position, velocity, omega] =
-        [&mut s.position, &mut s.velocity, &mut s.omega].map(|column| Shared(column.as_mut_ptr()));
-    let rotation = Shared(s.rotation.as_mut_ptr());
-    let rest = &s.rest;
-    parallel::for_each_small(n, |i| {
+    let vectors = [&mut s.position, &mut s.velocity, &mut s.omega].map(Vec::as_mut_slice);
+    let (columns, rest) = ((vectors, &mut s.rotation[..]), &s.rest);
+    let move_on = |i: usize, [x, v, omega]: [&mut DVec3; 3], q: &mut DQuat| {
         let body = &model.bodies[i];
         if !body.alive || body.motion == Motion::Static || rest.is_asleep(i) || others(i) {
             return;
         }
-        // SAFETY: each body once, and columns are as long as there are bodies.
-        let (x, q, v, omega) =
-            unsafe { (&mut *position.at(i), &mut *rotation.at(i), &mut *velocity.at(i), &mut *omega.at(i)) };
         let theta = if body.motion == Motion::Dynamic { theta } else { 1.0 };
         let before = (*v, *omega);
         let mut take = |new: &[f64; 6]| {
@@ -78,6 +76,11 @@ pub(crate) fn integrate(
             }
             _ => rotate(*q, theta * *omega + (1.0 - theta) * before.1, h),
         };
+    };
+    parallel::for_each_run(n, columns, BODIES_PER_TASK, |first, (mut vectors, rotation)| {
+        for (k, q) in rotation.iter_mut().enumerate() {
+            move_on(first + k, vectors.each_mut().map(|column| &mut column[k]), q);
+        }
     });
 }
 

@@ -19,7 +19,7 @@ mod region;
 pub(crate) mod stage;
 
 use drystone_solve::memory;
-use drystone_solve::parallel::{self, Shared};
+use drystone_solve::parallel;
 use drystone_solve::problem::Bodies;
 use drystone_solve::problem::islands::{Extract, Islands};
 use drystone_solve::solver::{Solver, Status, Stop};
@@ -37,6 +37,9 @@ use crate::model::{Model, NOBODY};
 use crate::motion::rotate;
 use crate::state::State;
 use region::Region;
+
+/// Bodies that one thread moves in a row.
+const BODIES_PER_TASK: usize = 4096;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug)]
@@ -453,36 +456,34 @@ impl Stabiliser {
             }
         }
         assert!(state.position.len() == n && state.rotation.len() == n, "a place for each body");
-        let adds = total.len() == n;
+        let total = (total.len() == n).then_some(&mut total[..]);
         let (rest, order) = (&state.rest, &state.order);
-        let total = Shared(total.as_mut_ptr());
-        let (position, rotation) = (Shared(state.position.as_mut_ptr()), Shared(state.rotation.as_mut_ptr()));
-        parallel::for_each_small(n, |i| {
-            let body = &model.bodies[i];
-            let rank = order.rank(i as u32);
-            // What a sleeper is pushed by wakes it in the next step.
-            let d = &moved[rank as usize];
-            if !(body.alive && body.motion == Motion::Dynamic) || rest.is_asleep(i) || *d == [0.0; 6] {
-                return;
-            }
-            let share = islands.of(rank).map_or(1.0, |k| parts[k].share);
-            // SAFETY: each body once, and all of these are as long as there are bodies.
-            let (x, q) = unsafe { (&mut *position.at(i), &mut *rotation.at(i)) };
-            let d = d.map(|x| share * x);
-            if adds {
-                // SAFETY: as above.
-                let total = unsafe { &mut *total.at(i) };
-                (0..6).for_each(|k| total[k] += d[k]);
-            }
-            *x += DVec3::new(d[0], d[1], d[2]);
-            let mut turn = DVec3::new(d[3], d[4], d[5]);
-            if let Some(plane) = &body.planar {
-                *x = plane.nearest(*x);
-                turn = plane.about(turn);
-            }
-            let turn = q.conjugate() * turn;
-            if turn != DVec3::ZERO {
-                *q = rotate(*q, turn, 1.0);
+        let columns = (&mut state.position[..], &mut state.rotation[..], total);
+        parallel::for_each_run(n, columns, BODIES_PER_TASK, |first, (position, rotation, mut total)| {
+            for (j, (x, q)) in position.iter_mut().zip(rotation).enumerate() {
+                let i = first + j;
+                let body = &model.bodies[i];
+                let rank = order.rank(i as u32);
+                // What a sleeper is pushed by wakes it in the next step.
+                let d = &moved[rank as usize];
+                if !(body.alive && body.motion == Motion::Dynamic) || rest.is_asleep(i) || *d == [0.0; 6] {
+                    continue;
+                }
+                let share = islands.of(rank).map_or(1.0, |k| parts[k].share);
+                let d = d.map(|x| share * x);
+                if let Some(total) = &mut total {
+                    (0..6).for_each(|k| total[j][k] += d[k]);
+                }
+                *x += DVec3::new(d[0], d[1], d[2]);
+                let mut turn = DVec3::new(d[3], d[4], d[5]);
+                if let Some(plane) = &body.planar {
+                    *x = plane.nearest(*x);
+                    turn = plane.about(turn);
+                }
+                let turn = q.conjugate() * turn;
+                if turn != DVec3::ZERO {
+                    *q = rotate(*q, turn, 1.0);
+                }
             }
         });
         let mut open = false;

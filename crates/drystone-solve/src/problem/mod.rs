@@ -238,4 +238,46 @@ impl Problem {
             Problem::Explicit(_) => self.check(),
         }
     }
+
+    /// The problem as one that was looked over, by [`Problem::check`].
+    pub fn checked(&self) -> Result<Checked<'_>, Malformed> {
+        self.check()?;
+        Ok(Checked(self))
+    }
+
+    /// The same by its form alone: numbers that are not finite lead to no index.
+    pub(crate) fn checked_form(&self) -> Result<Checked<'_>, Malformed> {
+        self.check_form()?;
+        Ok(Checked(self))
+    }
+}
+
+/// A problem whose form was looked over: lengths fit, indices name what is there, and no two blocks of a
+/// colour share a body. It stays as it is as long as this is there. Solvers that hand problems on to each
+/// other look them over once.
+#[derive(Clone, Copy, Debug)]
+pub struct Checked<'a>(&'a Problem);
+
+impl<'a> Checked<'a> {
+    /// A problem that is known to be in form.
+    ///
+    /// # Safety
+    /// [`Problem::check`] would find nothing wrong with lengths, indices and colours: what reads and writes
+    /// by them does not look again.
+    pub(crate) unsafe fn known(problem: &'a Problem) -> Self {
+        Self(problem)
+    }
+
+    /// The problem.
+    pub fn problem(self) -> &'a Problem {
+        self.0
+    }
+}
+
+impl std::ops::Deref for Checked<'_> {
+    type Target = Problem;
+
+    fn deref(&self) -> &Problem {
+        self.0
+    }
 }

@@ -3,6 +3,8 @@
 use std::array::from_fn;
 use std::ops::{Add, Div, Mul, Sub};
 
+use crate::parallel::Shared;
+
 use super::Lanes;
 use super::vec3::{Vec3, add, add_scaled, scale, sub, sub_scaled};
 
@@ -23,6 +25,49 @@ pub(crate) trait Ends {
     fn ends(&self) -> [&Packed<u32>; 2];
 }
 
+/// Contacts, eight to a group, that one thread works on, and the rows of their bodies.
+pub(crate) struct OwnContacts<'a, P> {
+    groups: &'a [P],
+    rows: Shared<Row32>,
+}
+
+impl<'a, P: Ends> OwnContacts<'a, P> {
+    /// # Safety
+    /// The ends of all of these contacts are places of rows, and as long as the result is there nobody else
+    /// uses those, or writes them where they are only to be read.
+    #[inline(always)]
+    pub unsafe fn new(groups: &'a [P], rows: Shared<Row32>) -> Self {
+        Self { groups, rows }
+    }
+
+    /// Groups `g .. g + EIGHTS`.
+    #[inline(always)]
+    pub fn groups<V: F32Lanes>(&self, g: usize) -> &'a [P] {
+        &self.groups[g..g + V::EIGHTS]
+    }
+
+    /// Where the rows of the bodies of the contacts of group `g` are, by side.
+    #[inline(always)]
+    pub(in crate::simd) fn places(&self, g: usize) -> [Places<'a>; 2] {
+        self.groups[g].ends().map(|bytes| Places { rows: self.rows, bytes })
+    }
+}
+
+/// Where the rows of eight bodies are: see [`OwnContacts::new`].
+#[derive(Clone, Copy)]
+pub(in crate::simd) struct Places<'a> {
+    rows: Shared<Row32>,
+    bytes: &'a Packed<u32>,
+}
+
+impl Places<'_> {
+    /// The row of the `k`-th.
+    #[inline(always)]
+    pub fn row(&self, k: usize) -> *mut Row32 {
+        self.rows.0.wrapping_byte_add(self.bytes.0[k] as usize)
+    }
+}
+
 /// Lanes of eight contacts, or of twice eight that are side by side in memory ([`Pair`]).
 pub(crate) trait F32Lanes: Lanes<Number = f32> {
     /// How many eights.
@@ -36,34 +81,22 @@ pub(crate) trait F32Lanes: Lanes<Number = f32> {
     /// which processors are slow with.
     fn flush(self, tiny: Self) -> Self;
 
-    /// Numbers 4 `half` .. 4 `half` + 4 of the rows of the bodies on one `side`, as columns.
-    ///
-    /// # Safety
-    /// The contacts' bodies have rows, which nobody writes meanwhile.
-    unsafe fn gather<P: Ends>(rows: *const Row32, contacts: &[P], side: usize, half: usize) -> [Self; 4];
+    /// Numbers 4 `half` .. 4 `half` + 4 of the rows of the bodies of group `g` on one `side`, as columns.
+    fn gather<P: Ends>(own: &OwnContacts<P>, g: usize, side: usize, half: usize) -> [Self; 4];
 
-    /// Differences of the first three numbers of the rows of both bodies, and sums of the three from the
-    /// fifth on, those of MOMENTA times the number that follows them: an inverse mass. Without TWO there is
-    /// no second body.
-    ///
-    /// # Safety
-    /// As [`F32Lanes::gather`].
+    /// Differences of the first three numbers of the rows of both bodies of group `g`, and sums of the three
+    /// from the fifth on, those of MOMENTA times the number that follows them: an inverse mass. Without TWO
+    /// there is no second body.
     #[inline(always)]
-    unsafe fn relative<P: Ends, const TWO: bool, const MOMENTA: bool>(
-        rows: *const Row32,
-        contacts: &[P],
+    fn relative<P: Ends, const TWO: bool, const MOMENTA: bool>(
+        own: &OwnContacts<P>,
+        g: usize,
     ) -> [Vec3<Self>; 2] {
-        // SAFETY: as the caller promises.
-        let part = unsafe {
-            [
-                [Self::gather(rows, contacts, 0, 0), Self::gather(rows, contacts, 0, 1)],
-                match TWO {
-                    true => [Self::gather(rows, contacts, 1, 0), Self::gather(rows, contacts, 1, 1)],
-                    false => [[Self::zero(); 4]; 2],
-                },
-            ]
+        let [v, w]: [[Self; 4]; 2] = [Self::gather(own, g, 0, 0), Self::gather(own, g, 0, 1)];
+        let [other_v, other_w] = match TWO {
+            true => [Self::gather(own, g, 1, 0), Self::gather(own, g, 1, 1)],
+            false => [[Self::zero(); 4]; 2],
         };
-        let [[v, w], [other_v, other_w]] = part;
         let (mut u, mut turn) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
         if MOMENTA {
             (u, turn) = (scale(v[3], u), scale(w[3], turn));
@@ -79,23 +112,17 @@ pub(crate) trait F32Lanes: Lanes<Number = f32> {
         [u, turn]
     }
 
-    /// Adds `force` to the first three numbers of the rows of the first bodies and takes it from those of the
-    /// second. Without TWO there is no second body.
-    ///
-    /// # Safety
-    /// The contacts' bodies have rows, which nobody else uses meanwhile.
-    unsafe fn exchange<P: Ends, const TWO: bool>(force: Vec3<Self>, rows: *mut Row32, contacts: &[P]);
+    /// Adds `force` to the first three numbers of the rows of the first bodies of group `g` and takes it from
+    /// those of the second. Without TWO there is no second body.
+    fn exchange<P: Ends, const TWO: bool>(force: Vec3<Self>, own: &mut OwnContacts<P>, g: usize);
 
     /// The same, and adds `turn` to three numbers of both, from the fifth on; one row after the other, so
     /// that a body may occur more than once.
-    ///
-    /// # Safety
-    /// As [`F32Lanes::exchange`].
-    unsafe fn exchange_both<P: Ends, const TWO: bool>(
+    fn exchange_both<P: Ends, const TWO: bool>(
         force: Vec3<Self>,
         turn: Vec3<Self>,
-        rows: *mut Row32,
-        contacts: &[P],
+        own: &mut OwnContacts<P>,
+        g: usize,
     );
 }
 
@@ -192,52 +219,45 @@ impl F32Lanes for Array {
     }
     #[cfg_attr(target_arch = "x86_64", inline(never))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
-    unsafe fn gather<P: Ends>(rows: *const Row32, contacts: &[P], side: usize, half: usize) -> [Self; 4] {
-        // SAFETY: as the caller promises.
-        let row = |place: u32| unsafe { (*rows.byte_add(place as usize)).0 };
-        let picked = contacts[0].ends()[side].0.map(row);
+    fn gather<P: Ends>(own: &OwnContacts<P>, g: usize, side: usize, half: usize) -> [Self; 4] {
+        let places = own.places(g)[side];
+        // SAFETY: the contacts' ends have rows, and nobody else writes them.
+        let picked: [[f32; 8]; 8] = from_fn(|k| unsafe { (*places.row(k)).0 });
         from_fn(|c| Self(from_fn(|k| picked[k][4 * half + c])))
     }
     #[cfg_attr(target_arch = "x86_64", inline(never))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
-    unsafe fn exchange<P: Ends, const TWO: bool>(force: Vec3<Self>, rows: *mut Row32, contacts: &[P]) {
-        // SAFETY: as the caller promises.
-        unsafe { add_rows::<P, TWO>(contacts, rows, force, 0..3, [1.0, -1.0]) };
+    fn exchange<P: Ends, const TWO: bool>(force: Vec3<Self>, own: &mut OwnContacts<P>, g: usize) {
+        add_rows::<P, TWO>(own, g, force, 0..3, [1.0, -1.0]);
     }
     #[cfg_attr(target_arch = "x86_64", inline(never))]
     #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
-    unsafe fn exchange_both<P: Ends, const TWO: bool>(
+    fn exchange_both<P: Ends, const TWO: bool>(
         force: Vec3<Self>,
         turn: Vec3<Self>,
-        rows: *mut Row32,
-        contacts: &[P],
+        own: &mut OwnContacts<P>,
+        g: usize,
     ) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            add_rows::<P, TWO>(contacts, rows, force, 0..3, [1.0, -1.0]);
-            add_rows::<P, TWO>(contacts, rows, turn, 4..7, [1.0, 1.0]);
-        }
+        add_rows::<P, TWO>(own, g, force, 0..3, [1.0, -1.0]);
+        add_rows::<P, TWO>(own, g, turn, 4..7, [1.0, 1.0]);
     }
 }
 
-/// Adds `x`, with the sign of each side, to three numbers of the rows of the bodies.
-///
-/// # Safety
-/// As [`F32Lanes::exchange`].
+/// Adds `x`, with the sign of each side, to three numbers of the rows of the bodies of group `g`.
 #[cfg_attr(target_arch = "x86_64", inline(never))]
 #[cfg_attr(not(target_arch = "x86_64"), inline(always))]
-unsafe fn add_rows<P: Ends, const TWO: bool>(
-    contacts: &[P],
-    rows: *mut Row32,
+fn add_rows<P: Ends, const TWO: bool>(
+    own: &mut OwnContacts<P>,
+    g: usize,
     x: Vec3<Array>,
     numbers: std::ops::Range<usize>,
     signs: [f32; 2],
 ) {
-    let ends = contacts[0].ends();
+    let ends = own.places(g);
     for k in 0..8 {
         for (places, sign) in ends.into_iter().zip(signs).take(if TWO { 2 } else { 1 }) {
-            // SAFETY: as the caller promises.
-            let row = unsafe { &mut (*rows.byte_add(places.0[k] as usize)).0 };
+            // SAFETY: the contacts' ends have rows, and nobody else uses them.
+            let row = unsafe { &mut (*places.row(k)).0 };
             row[numbers.clone()].iter_mut().zip(x).for_each(|(to, x)| *to += sign * x.0[k]);
         }
     }
@@ -305,52 +325,39 @@ impl<V: F32Lanes> F32Lanes for Pair<V> {
         Self(self.0.flush(tiny.0), self.1.flush(tiny.1))
     }
     #[inline(always)]
-    unsafe fn gather<P: Ends>(rows: *const Row32, contacts: &[P], side: usize, half: usize) -> [Self; 4] {
-        // SAFETY: as the caller promises.
-        let [a, b]: [[V; 4]; 2] = unsafe {
-            [V::gather(rows, &contacts[..1], side, half), V::gather(rows, &contacts[1..], side, half)]
-        };
+    fn gather<P: Ends>(own: &OwnContacts<P>, g: usize, side: usize, half: usize) -> [Self; 4] {
+        let a: [V; 4] = V::gather(own, g, side, half);
+        let b: [V; 4] = V::gather(own, g + 1, side, half);
         [Self(a[0], b[0]), Self(a[1], b[1]), Self(a[2], b[2]), Self(a[3], b[3])]
     }
     #[inline(always)]
-    unsafe fn relative<P: Ends, const TWO: bool, const MOMENTA: bool>(
-        rows: *const Row32,
-        contacts: &[P],
+    fn relative<P: Ends, const TWO: bool, const MOMENTA: bool>(
+        own: &OwnContacts<P>,
+        g: usize,
     ) -> [Vec3<Self>; 2] {
-        // SAFETY: as the caller promises.
-        let [[u, s], [v, t]]: [[Vec3<V>; 2]; 2] = unsafe {
-            [
-                V::relative::<P, TWO, MOMENTA>(rows, &contacts[..1]),
-                V::relative::<P, TWO, MOMENTA>(rows, &contacts[1..]),
-            ]
-        };
+        let [u, s]: [Vec3<V>; 2] = V::relative::<P, TWO, MOMENTA>(own, g);
+        let [v, t]: [Vec3<V>; 2] = V::relative::<P, TWO, MOMENTA>(own, g + 1);
         [
             [Self(u[0], v[0]), Self(u[1], v[1]), Self(u[2], v[2])],
             [Self(s[0], t[0]), Self(s[1], t[1]), Self(s[2], t[2])],
         ]
     }
     #[inline(always)]
-    unsafe fn exchange<P: Ends, const TWO: bool>(f: Vec3<Self>, rows: *mut Row32, contacts: &[P]) {
-        // SAFETY: as the caller promises.
-        unsafe {
-            V::exchange::<P, TWO>([f[0].0, f[1].0, f[2].0], rows, &contacts[..1]);
-            V::exchange::<P, TWO>([f[0].1, f[1].1, f[2].1], rows, &contacts[1..]);
-        }
+    fn exchange<P: Ends, const TWO: bool>(f: Vec3<Self>, own: &mut OwnContacts<P>, g: usize) {
+        V::exchange::<P, TWO>([f[0].0, f[1].0, f[2].0], own, g);
+        V::exchange::<P, TWO>([f[0].1, f[1].1, f[2].1], own, g + 1);
     }
     #[inline(always)]
-    unsafe fn exchange_both<P: Ends, const TWO: bool>(
+    fn exchange_both<P: Ends, const TWO: bool>(
         f: Vec3<Self>,
         t: Vec3<Self>,
-        rows: *mut Row32,
-        contacts: &[P],
+        own: &mut OwnContacts<P>,
+        g: usize,
     ) {
         let (force, turn) = ([f[0].0, f[1].0, f[2].0], [t[0].0, t[1].0, t[2].0]);
         let (force_1, turn_1) = ([f[0].1, f[1].1, f[2].1], [t[0].1, t[1].1, t[2].1]);
-        // SAFETY: as the caller promises.
-        unsafe {
-            V::exchange_both::<P, TWO>(force, turn, rows, &contacts[..1]);
-            V::exchange_both::<P, TWO>(force_1, turn_1, rows, &contacts[1..]);
-        }
+        V::exchange_both::<P, TWO>(force, turn, own, g);
+        V::exchange_both::<P, TWO>(force_1, turn_1, own, g + 1);
     }
 }
 
@@ -386,28 +393,24 @@ mod tests {
     fn everything<V: F32Lanes>() -> (Vec<Row32>, Vec<u32>) {
         let (mut all, mut seen) = (rows(), Vec::new());
         let pairs = [contacts(FIRST, 40), contacts(SECOND, 40)];
-        let (pairs, rows) = (&pairs[..V::EIGHTS], all.as_mut_ptr());
         // SAFETY: all bodies have rows, on one thread.
-        unsafe {
-            let (v, w): ([V; 4], [V; 4]) = (V::gather(rows, pairs, 0, 0), V::gather(rows, pairs, 1, 1));
-            let (x, y) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
-            let p = add_scaled(sub(x, y), V::splat(0.6).sqrt(), y);
-            let c = add(cross(x, p), scale(dot(x, y), y));
-            let f = c[0].flush(V::splat(0.5)) + v[3] / V::splat(3.0);
-            let [s, t] = V::relative::<_, true, true>(rows, pairs);
-            let [o, q] = V::relative::<_, true, false>(rows, pairs);
-            let [one, _] = V::relative::<_, false, true>(rows, pairs);
-            let less = sub_cross(s, t, sub_scaled(add_scaled(o, f, q), v[3].larger(f), one));
-            V::exchange_both::<_, true>(c, p, rows, pairs);
-            V::exchange_both::<_, false>(c, p, rows, pairs);
-            V::exchange::<_, true>(p, rows, pairs);
-            let mut out = [Packed::default(); 2];
-            for x in
-                v.into_iter().chain(w).chain(c).chain(p).chain([f]).chain(s).chain(t).chain(o).chain(less)
-            {
-                x.store(&mut out[..V::EIGHTS], |x| x);
-                seen.extend(out[0].0.map(f32::to_bits));
-            }
+        let mut own = unsafe { OwnContacts::new(&pairs, Shared(all.as_mut_ptr())) };
+        let (v, w): ([V; 4], [V; 4]) = (V::gather(&own, 0, 0, 0), V::gather(&own, 0, 1, 1));
+        let (x, y) = ([v[0], v[1], v[2]], [w[0], w[1], w[2]]);
+        let p = add_scaled(sub(x, y), V::splat(0.6).sqrt(), y);
+        let c = add(cross(x, p), scale(dot(x, y), y));
+        let f = c[0].flush(V::splat(0.5)) + v[3] / V::splat(3.0);
+        let [s, t] = V::relative::<_, true, true>(&own, 0);
+        let [o, q] = V::relative::<_, true, false>(&own, 0);
+        let [one, _] = V::relative::<_, false, true>(&own, 0);
+        let less = sub_cross(s, t, sub_scaled(add_scaled(o, f, q), v[3].larger(f), one));
+        V::exchange_both::<_, true>(c, p, &mut own, 0);
+        V::exchange_both::<_, false>(c, p, &mut own, 0);
+        V::exchange::<_, true>(p, &mut own, 0);
+        let mut out = [Packed::default(); 2];
+        for x in v.into_iter().chain(w).chain(c).chain(p).chain([f]).chain(s).chain(t).chain(o).chain(less) {
+            x.store(&mut out[..V::EIGHTS], |x| x);
+            seen.extend(out[0].0.map(f32::to_bits));
         }
         (all, seen)
     }
@@ -465,9 +468,8 @@ mod tests {
             let mut rows = vec![Row32::default(); 12];
             let (one, x) = (S::F32::one(), S::F32::load(&numbers, |x| x));
             // SAFETY: twelve rows, on one thread.
-            unsafe {
-                S::F32::exchange_both::<_, true>([one, x, x], [x, one, one], rows.as_mut_ptr(), &contacts);
-            }
+            let mut own = unsafe { OwnContacts::new(&contacts, Shared(rows.as_mut_ptr())) };
+            S::F32::exchange_both::<_, true>([one, x, x], [x, one, one], &mut own, 0);
             rows
         }
     }

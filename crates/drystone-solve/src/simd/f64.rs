@@ -20,40 +20,19 @@ pub(crate) trait F64Lanes: Lanes<Number = f64> {
     /// The reverse of `columns`; lines from `COUNT` on mean nothing.
     fn lines(columns: [Self; 8]) -> [Self::Line; 8];
 
-    /// The numbers from `from` on.
-    ///
-    /// # Safety
-    /// There are `COUNT` numbers, and nobody writes them meanwhile.
-    #[inline(always)]
-    unsafe fn read(from: *const f64) -> Self {
-        const { assert!(size_of::<Self>() == Self::COUNT * size_of::<f64>()) };
-        // SAFETY: lanes are `COUNT` numbers and nothing else, whatever their bits.
-        unsafe { from.cast::<Self>().read_unaligned() }
-    }
-
-    /// Writes the numbers from `to` on.
-    ///
-    /// # Safety
-    /// There is room for `COUNT` numbers, and nobody else uses it meanwhile.
-    #[inline(always)]
-    unsafe fn write(self, to: *mut f64) {
-        const { assert!(size_of::<Self>() == Self::COUNT * size_of::<f64>()) };
-        // SAFETY: as in `read`.
-        unsafe { to.cast::<Self>().write_unaligned(self) }
-    }
-
     /// Numbers `at .. at + COUNT`.
     #[inline(always)]
     fn load(from: &[f64], at: usize) -> Self {
-        // SAFETY: the slice has `COUNT` numbers.
-        unsafe { Self::read(from[at..at + Self::COUNT].as_ptr()) }
+        const { assert!(size_of::<Self>() == Self::COUNT * size_of::<f64>()) };
+        // SAFETY: the slice has `COUNT` numbers, and lanes are as many and nothing else, whatever their bits.
+        unsafe { from[at..at + Self::COUNT].as_ptr().cast::<Self>().read_unaligned() }
     }
 
     /// Writes numbers `at .. at + COUNT`.
     #[inline(always)]
     fn store(self, to: &mut [f64], at: usize) {
-        // SAFETY: the slice has `COUNT` numbers.
-        unsafe { self.write(to[at..at + Self::COUNT].as_mut_ptr()) }
+        // SAFETY: as in `load`.
+        unsafe { to[at..at + Self::COUNT].as_mut_ptr().cast::<Self>().write_unaligned(self) }
     }
 
     /// Writes a row.
@@ -128,7 +107,7 @@ impl F64Lanes for f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kernel, Row64, Simd, Table, TableMut, every_width};
+    use super::super::{Ends, Kernel, Row64, SharedRows, Simd, Table, every_width};
     use super::*;
 
     fn rows() -> Vec<Row64> {
@@ -151,16 +130,16 @@ mod tests {
         fn run<S: Simd>(self) {
             let ids: [u32; 8] = [3, 19, 0, 7, 8, 1, 12, 5];
             let (mut rows, count) = (rows(), S::F64::COUNT);
-            let table = TableMut::new(&mut rows);
-            // SAFETY: twenty rows, on one thread.
-            let mut v: [S::F64; 8] = unsafe { table.gather(ids.as_ptr()) };
+            let shared = SharedRows::new(&mut rows);
+            // SAFETY: on one thread.
+            let mut own = unsafe { shared.own(Ends::new([&ids, &[]], 20)) };
+            let mut v: [S::F64; 8] = own.gather(0, 0);
             for (c, v) in v.iter_mut().enumerate() {
                 let expected: Vec<f64> = ids[..count].iter().map(|i| (100 * i + c as u32).into()).collect();
                 assert_eq!(lanes(*v), expected);
                 *v = *v + S::F64::splat(0.5);
             }
-            // SAFETY: as above.
-            unsafe { table.scatter(v, ids.as_ptr()) };
+            own.scatter(v, 0, 0);
             for (i, row) in rows.iter().enumerate() {
                 let change = if ids[..count].contains(&(i as u32)) { 0.5 } else { 0.0 };
                 assert_eq!(row.0, std::array::from_fn(|c| (100 * i + c) as f64 + change));
@@ -178,8 +157,7 @@ mod tests {
         fn run<S: Simd>(self) {
             let ids: [u32; 8] = [3, 9, 0, 7, 8, 1, 2, 5];
             let all: Vec<[f64; 6]> = (0..10).map(|i| std::array::from_fn(|c| (10 * i + c) as f64)).collect();
-            // SAFETY: ten rows.
-            let columns: [S::F64; 6] = unsafe { Table::new(&all).gather(ids.as_ptr()) };
+            let columns: [S::F64; 6] = Table(&all).gather(&Ends::new([&[], &ids], 10), 1, 0);
             for (c, v) in columns.into_iter().enumerate() {
                 let expected: Vec<f64> =
                     ids[..S::F64::COUNT].iter().map(|i| (10 * i + c as u32).into()).collect();
@@ -198,17 +176,28 @@ mod tests {
         fn run<S: Simd>(self) {
             let ids: [u32; 8] = [3, 19, 0, 3, 8, 1, 3, 5];
             let mut rows = rows();
-            let table = TableMut::new(&mut rows);
-            // SAFETY: twenty rows, on one thread.
-            unsafe {
-                let v: [S::F64; 8] = table.gather([2; 8].as_ptr());
-                table.add(v, ids.as_ptr());
-            }
+            let (same, shared) = ([2; 8], SharedRows::new(&mut rows));
+            // SAFETY: on one thread.
+            let mut own = unsafe { shared.own(Ends::new([&same, &ids], 20)) };
+            let v: [S::F64; 8] = own.gather(0, 0);
+            own.add(v, 1, 0);
             for (i, row) in rows.iter().enumerate() {
                 let times = ids[..S::F64::COUNT].iter().filter(|id| **id as usize == i).count() as f64;
                 assert_eq!(row.0, std::array::from_fn(|c| (100 * i + c) as f64 + times * (200 + c) as f64));
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "body 20, but there are 20")]
+    fn ends_are_below_their_bound() {
+        Ends::new([&[3, 19], &[0, 20, 1]], 20);
+    }
+
+    #[test]
+    #[should_panic(expected = "ends.bound <= self.0.len()")]
+    fn a_table_has_a_row_for_every_end() {
+        Table(&rows()[..19]).gather::<f64>(&Ends::new([&[3], &[]], 20), 0, 0);
     }
 
     #[test]

@@ -21,9 +21,10 @@ mod x86;
 
 use std::ops::{Add, Div, Mul, Sub};
 
-pub(crate) use f32x8::{Ends, F32Lanes, Packed, Pair, Row32, Vectors, load3, store3};
+pub(crate) use f32x8::Ends as GroupEnds;
+pub(crate) use f32x8::{F32Lanes, OwnContacts, Packed, Pair, Row32, Vectors, load3, store3};
 pub(crate) use f64::F64Lanes;
-pub(crate) use table::{Row64, Table, TableMut};
+pub(crate) use table::{Ends, OwnRows, Row64, SharedRows, Table};
 
 /// Numbers, one a lane.
 pub(crate) trait Lanes:

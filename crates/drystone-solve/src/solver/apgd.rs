@@ -20,7 +20,7 @@
 use std::time::Instant;
 
 use crate::parallel;
-use crate::problem::{Malformed, Problem};
+use crate::problem::{Checked, Malformed, Problem};
 
 use super::first_order::{self, CONE_SCALING, Notebook, Scaling, Spaces, Trial, Watch};
 use super::sphere_contacts::{self, PRECISION};
@@ -124,18 +124,18 @@ impl Solver for Apgd {
         if let Some(done) = parallel::as_suits(problem.blocks(), || self.solve(problem, guess, stop)) {
             return done;
         }
-        first_order::check(problem, guess)?;
-        // SAFETY: it was looked over in the line before.
-        unsafe { self.solve_checked(problem, guess, stop) }
+        let checked = first_order::check(problem, guess)?;
+        self.solve_checked(checked, guess, stop)
     }
 
-    unsafe fn solve_checked(
+    fn solve_checked(
         &mut self,
-        problem: &Problem,
+        problem: Checked,
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        let solution = self.forward_pass(problem, guess, stop);
+        first_order::fits(problem, guess);
+        let solution = self.forward_pass(&problem, guess, stop);
         self.held = self.spaces.bytes();
         if problem.has_many_bodies() {
             (self.spaces, self.notebook) = (self.spaces.anew(), Notebook::default());

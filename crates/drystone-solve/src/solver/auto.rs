@@ -24,7 +24,7 @@ use std::time::Instant;
 use crate::certificate::Judge;
 use crate::parallel::{self, Shared};
 use crate::problem::islands::{Extract, Islands};
-use crate::problem::{Bodies, Malformed, Problem};
+use crate::problem::{Bodies, Checked, Malformed, Problem};
 
 use super::{Attempt, BadSpec, Info, Solution, Solver, Spec, Status, Stop, first_order};
 use methods::Methods;
@@ -86,7 +86,7 @@ impl Worker {
     /// Solves a problem by the policy's stages.
     fn by_stages(
         &mut self,
-        problem: &Problem,
+        problem: Checked,
         guess: Option<&[f64]>,
         stop: &Stop,
         begun: Instant,
@@ -95,14 +95,14 @@ impl Worker {
         if let Some(done) = parallel::as_suits(problem.blocks(), again) {
             return done;
         }
-        let stages = match problem {
+        let stages = match problem.problem() {
             Problem::Bodies(p) => {
                 let guess = guess.filter(|gamma| gamma.iter().any(|x| *x != 0.0));
-                let of = |gamma| self.methods.residual(problem, gamma) / stop.tolerance;
+                let of = |gamma| self.methods.residual(&problem, gamma) / stop.tolerance;
                 let residual = || guess.map_or(f64::INFINITY, of);
                 policy::stages(p, &mut self.pairs, Guess { is_cold: guess.is_none(), residual })
             }
-            Problem::Explicit(e) => policy::file_stages(problem, e, stop.iterations),
+            Problem::Explicit(e) => policy::file_stages(&problem, e, stop.iterations),
         };
         self.methods.solve(problem, guess, stop, &stages, begun)
     }
@@ -115,12 +115,11 @@ impl Worker {
         whole.islands.extract(whole.p, k, &mut island);
         guess.clear();
         // SAFETY: these rows are this island's alone, of which one task at a time is in charge.
-        guess.extend(island.rows.iter().map(|row| unsafe { *gamma.at(*row as usize) }));
-        let ended = self.solve_rows(whole, &island.problem, &mut guess);
-        for (row, x) in island.rows.iter().zip(&guess) {
-            // SAFETY: as above.
-            unsafe { *gamma.at(*row as usize) = *x };
-        }
+        let own = |row: &u32| unsafe { &mut *gamma.at(*row as usize) };
+        guess.extend(island.rows.iter().map(|row| *own(row)));
+        // SAFETY: islands of a problem that was looked over are in form.
+        let ended = self.solve_rows(whole, unsafe { Checked::known(&island.problem) }, &mut guess);
+        island.rows.iter().zip(&guess).for_each(|(row, x)| *own(row) = *x);
         (self.island, self.guess) = (island, guess);
         ended
     }
@@ -129,16 +128,16 @@ impl Worker {
     fn solve_rows(
         &mut self,
         whole: &Whole,
-        island: &Problem,
+        island: Checked,
         gamma: &mut Vec<f64>,
     ) -> Result<Ended, Malformed> {
         let stop = whole.stop;
-        let few = match island {
+        let few = match island.problem() {
             Problem::Bodies(p) if p.blocks() <= small::BLOCKS && p.general.a.is_empty() => Some(p),
             _ => None,
         };
         if let Some(p) = few.filter(|_| !stop.history) {
-            let (solved, sweeps) = self.small.sweep(island, p, gamma, stop.tolerance, stop.iterations);
+            let (solved, sweeps) = self.small.sweep(&island, p, gamma, stop.tolerance, stop.iterations);
             if solved || sweeps >= stop.iterations {
                 let status = if solved { Status::Converged } else { Status::Iterations };
                 return Ok(Ended { iterations: sweeps, status, attempts: Vec::new(), rejected: 0 });
@@ -192,7 +191,7 @@ impl Auto {
     /// the bit. Returns the islands that are still to be solved, from where they were.
     fn eliminate(
         &mut self,
-        problem: &Problem,
+        problem: Checked,
         p: &Bodies,
         stop: &Stop,
         out: &mut Solution,
@@ -207,24 +206,23 @@ impl Auto {
         if !whole {
             self.islands.extract_mechanisms(p, &mut together);
         }
-        let posed = if whole { problem } else { &together.problem };
+        // SAFETY: islands of a problem that was looked over are in form.
+        let posed = if whole { problem } else { unsafe { Checked::known(&together.problem) } };
         let guess: Option<Vec<f64>> =
             (!whole).then(|| together.rows.iter().map(|row| out.gamma[*row as usize]).collect());
         let asked = Stop {
-            tolerance: methods::aim(Method::Elimination, false, posed, stop.tolerance),
+            tolerance: methods::aim(Method::Elimination, false, &posed, stop.tolerance),
             iterations: policy::ELIMINATION.min(stop.iterations),
             ..stop.clone()
         };
         let worker = &mut self.workers[0];
         let start = guess.as_deref().unwrap_or(&out.gamma);
-        // SAFETY: `auto` has looked the problem over, and islands of a sound problem are sound; the guess was
-        // gathered by the rows of `posed`.
-        let s = unsafe { worker.methods.elimination.solve_checked(posed, Some(start), &asked) }?;
+        let s = worker.methods.elimination.solve_checked(posed, Some(start), &asked)?;
         if s.status == Status::Diverged {
             self.together = together;
             return Ok(all.collect());
         }
-        let solved = worker.methods.residual(posed, &s.gamma) <= stop.tolerance;
+        let solved = worker.methods.residual(&posed, &s.gamma) <= stop.tolerance;
         let info = worker.methods.elimination.info();
         let status = if solved { Status::Converged } else { s.status };
         let attempt = Attempt { solver: info.name, unit: info.unit, iterations: s.iterations, status };
@@ -353,25 +351,25 @@ impl Solver for Auto {
             return done;
         }
         self.judged = false;
-        problem.check()?;
+        let checked = problem.checked()?;
         first_order::check_guess(problem, guess)?;
         let begun = Instant::now();
         if stop.tolerance <= 0.0 || stop.iterations == 0 {
             return self.worker().methods.sweeps.solve(problem, guess, stop);
         }
         let Problem::Bodies(p) = problem else {
-            return self.worker().by_stages(problem, guess, stop, begun);
+            return self.worker().by_stages(checked, guess, stop, begun);
         };
         self.islands.find(p);
         let one = self.islands.len() == 1;
         if stop.history || (one && (problem.blocks() >= LARGE || self.islands.is_mechanism(0))) {
             // One problem as it is.
-            let mut s = self.worker().by_stages(problem, guess, stop, begun)?;
+            let mut s = self.worker().by_stages(checked, guess, stop, begun)?;
             self.finish(problem, stop, &mut s);
             return Ok(s);
         }
         let mut out = Solution { status: Status::Converged, ..Solution::start(problem, guess) };
-        let left = self.eliminate(problem, p, stop, &mut out)?;
+        let left = self.eliminate(checked, p, stop, &mut out)?;
         self.solve_islands(p, &left, stop, guess.is_some(), begun, &mut out)?;
         self.finish(problem, stop, &mut out);
         Ok(out)

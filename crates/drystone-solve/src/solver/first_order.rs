@@ -28,7 +28,7 @@ pub(super) use bodies::BodySpace;
 pub(super) use explicit::ExplicitSpace;
 pub(super) use watch::{Notebook, Watch};
 
-use crate::problem::{Malformed, Problem, all_finite};
+use crate::problem::{Checked, Malformed, Problem, all_finite};
 
 use super::sphere_contacts::SphereSpace;
 use super::{BadSpec, Param, Spec};
@@ -176,9 +176,15 @@ pub(super) trait Products: Space {
 }
 
 /// Refuses what no solver can start from.
-pub(super) fn check(problem: &Problem, guess: Option<&[f64]>) -> Result<(), Malformed> {
-    problem.check()?;
-    check_guess(problem, guess)
+pub(super) fn check<'a>(problem: &'a Problem, guess: Option<&[f64]>) -> Result<Checked<'a>, Malformed> {
+    let checked = problem.checked()?;
+    check_guess(problem, guess)?;
+    Ok(checked)
+}
+
+/// Panics unless the guess has a number for every row.
+pub(super) fn fits(problem: Checked, guess: Option<&[f64]>) {
+    assert!(guess.is_none_or(|g| g.len() == problem.rows()), "a number for each of {} rows", problem.rows());
 }
 
 /// The same of the guess alone.

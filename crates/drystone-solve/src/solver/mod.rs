@@ -36,6 +36,7 @@ mod sweep;
 mod sweep_explicit;
 mod system;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
@@ -44,8 +45,8 @@ use serde::Serialize;
 
 use crate::certificate::{Certificate, Judge};
 use crate::cone::{AdmissibleSet, Set};
-use crate::parallel::{self, Shared};
-use crate::problem::{Malformed, Problem};
+use crate::parallel;
+use crate::problem::{Checked, Malformed, Problem};
 use outer::Outer;
 
 pub use coupled::{Coupled, Element};
@@ -228,18 +229,13 @@ pub trait Solver: Send {
     -> Result<Solution, Malformed>;
 
     /// The same without looking the problem over again: for solvers that hand problems on to each other.
-    ///
-    /// # Safety
-    /// [`Problem::check`] (or its part that looks at indices) must have found nothing wrong with this
-    /// problem, and the guess must have a number for each of its rows: what reads and writes by the problem's
-    /// indices does not look at bounds.
-    unsafe fn solve_checked(
+    fn solve_checked(
         &mut self,
-        problem: &Problem,
+        problem: Checked,
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
-        self.solve(problem, guess, stop)
+        self.solve(&problem, guess, stop)
     }
 
     /// From now on returns problems untouched for which one factorisation takes more operations than this.
@@ -377,15 +373,21 @@ pub fn with_slip(inner: Box<dyn Solver>) -> Box<dyn Solver> {
     Box::new(Outer::in_rounds(inner))
 }
 
+/// Blocks that one thread projects in a row.
+const PIECE: usize = 2048;
+
 /// Every block of `gamma` projected on its set, into `to`.
 fn project(problem: &Problem, gamma: &[f64], to: &mut Vec<f64>) {
-    to.resize(gamma.len(), 0.0);
-    let to = Shared(to.as_mut_ptr());
-    parallel::for_each_small(problem.blocks(), |i| {
-        let rows = problem.block(i);
-        // SAFETY: no two blocks share a row, and none has one that is not there.
-        let block = unsafe { std::slice::from_raw_parts_mut(to.at(rows.start), rows.len()) };
-        block.copy_from_slice(&gamma[rows]);
-        problem.set(i).project(block);
+    to.clear();
+    to.extend_from_slice(gamma);
+    let blocks = problem.blocks();
+    let run = |k: usize| k * PIECE..blocks.min((k + 1) * PIECE);
+    let ends = (0..blocks.div_ceil(PIECE)).map(|k| problem.block(run(k).end - 1).end);
+    parallel::for_each_part(ends, &mut to[..], |k, rows| {
+        let first = problem.block(run(k).start).start;
+        for i in run(k) {
+            let Range { start, end } = problem.block(i);
+            problem.set(i).project(&mut rows[start - first..end - first]);
+        }
     });
 }

@@ -24,7 +24,7 @@ use std::time::Instant;
 use crate::certificate::Judge;
 use crate::cone::MAX_ROWS;
 use crate::friction_law::{FrictionLaw, slip_term};
-use crate::problem::{Bodies, Csr, Malformed, Problem};
+use crate::problem::{Bodies, Checked, Csr, Malformed, Problem};
 
 use super::growth::Growth;
 use super::{Info, Record, Solution, Solver, Status, Stop};
@@ -147,16 +147,15 @@ impl Solver for Outer {
         self.inner.judge()
     }
 
-    unsafe fn solve_checked(
+    fn solve_checked(
         &mut self,
-        problem: &Problem,
+        problem: Checked,
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
         match problem.model() {
-            // SAFETY: what is promised of this problem is promised to the inner solver, too.
-            FrictionLaw::Ccp => unsafe { self.inner.solve_checked(problem, guess, stop) },
-            FrictionLaw::Coulomb => self.solve(problem, guess, stop),
+            FrictionLaw::Ccp => self.inner.solve_checked(problem, guess, stop),
+            FrictionLaw::Coulomb => self.solve(&problem, guess, stop),
         }
     }
 

@@ -39,7 +39,7 @@ use crate::cone::Set;
 use crate::disjoint::DisjointSets;
 use crate::friction_law::FrictionLaw;
 use crate::problem::islands::MECHANISM;
-use crate::problem::{Bodies, Malformed, Problem, WORLD};
+use crate::problem::{Bodies, Checked, Malformed, Problem, WORLD};
 use crate::simd::dispatch;
 
 use super::{BadSpec, Info, Record, Solution, Solver, Spec, Status, Stop, first_order};
@@ -161,15 +161,12 @@ impl Solver for Schur {
         // Who asks this solver by name will want a word on the solution, and its velocities; elsewhere
         // somebody else judges. Numbers that are not finite are seen by the judge, too.
         if !(jointed && self.relaxed.is_some()) {
-            first_order::check(problem, guess)?;
-            // SAFETY: it was looked over in the line before.
-            return unsafe { self.solve_checked(problem, guess, stop) };
+            let checked = first_order::check(problem, guess)?;
+            return self.solve_checked(checked, guess, stop);
         }
-        problem.check_form()?;
+        let checked = problem.checked_form()?;
         first_order::check_guess(problem, guess)?;
-        // SAFETY: indices and the guess's length were looked over in the lines before; numbers that are not
-        // finite lead to no index.
-        let mut out = unsafe { self.solve_checked(problem, guess, stop) }?;
+        let mut out = self.solve_checked(checked, guess, stop)?;
         let known = out.certificate.take().filter(|_| self.judged);
         let c = known.unwrap_or_else(|| self.judge.judge(problem, &out.gamma));
         if out.status == Status::Diverged || !c.dual_objective.is_finite() {
@@ -179,12 +176,14 @@ impl Solver for Schur {
         Ok(out)
     }
 
-    unsafe fn solve_checked(
+    fn solve_checked(
         &mut self,
-        problem: &Problem,
+        problem: Checked,
         guess: Option<&[f64]>,
         stop: &Stop,
     ) -> Result<Solution, Malformed> {
+        first_order::fits(problem, guess);
+        let problem = problem.problem();
         self.judged = false;
         let fits = match problem {
             Problem::Bodies(p) => {

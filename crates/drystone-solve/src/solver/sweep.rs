@@ -17,7 +17,7 @@ use crate::colour::{self, Span};
 use crate::friction_law::FrictionLaw;
 use crate::parallel::{self, Shared};
 use crate::problem::{Bodies, Points, Problem, WORLD, cross, dot};
-use crate::simd::{Table, TableMut};
+use crate::simd::{SharedRows, Table};
 
 use super::contact::layout::{Mass, Row, Spheres};
 use super::fixed_point::{Pass, PassStats, Sweeper};
@@ -93,16 +93,18 @@ impl BodySweeper {
     }
 
     fn points(&mut self, p: &Bodies, pass: Pass, lambda: f64) -> PassStats {
-        let points: &Points = &p.points;
-        let write = TableMut::new(&mut self.rows);
+        let points = &p.points;
         let view = PointsView {
             points,
-            inertia: Table::new(&p.inv_inertia),
-            step: &self.step,
+            inertia: Table(&p.inv_inertia),
+            step: &self.step[..points.len()],
             lambda,
-            gamma: self.gamma.each_mut().map(|g| Shared(g.as_mut_ptr())),
-            read: if pass == Pass::Jacobi { Table::new(&self.rows_before) } else { write.read() },
-            write,
+            gamma: self.gamma.each_mut().map(|g| {
+                assert_eq!(g.len(), points.len());
+                Shared(g.as_mut_ptr())
+            }),
+            before: Table(if pass == Pass::Jacobi { &self.rows_before } else { &[] }),
+            rows: SharedRows::new(&mut self.rows),
             jacobi: pass == Pass::Jacobi,
             measure: pass == Pass::Measure,
             spheres: &self.spheres,
@@ -111,12 +113,9 @@ impl BodySweeper {
             coulomb: p.model == FrictionLaw::Coulomb,
         };
         let backward = pass == Pass::Backward;
-        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, all
-        // indices are in range, and pieces do not overlap, so no two calls at a time touch the same row or
-        // multiplier.
-        let visit = |piece: Span| unsafe {
-            if piece.serial { kernel::serial(&view, piece, backward) } else { kernel::chunk(&view, piece) }
-        };
+        // SAFETY: the problem was checked: no two points of a span share a body, no two regions do, and
+        // pieces do not overlap, so no two calls at a time touch the same row or multiplier.
+        let visit = |piece: Span| unsafe { kernel::pass(&view, piece, backward) };
         colour::walk(&points.spans, &points.regions, backward, &mut self.parts, visit, PassStats::add)
     }
 
@@ -170,13 +169,12 @@ impl Sweeper for BodySweeper {
             }
             Some(guess) => {
                 self.gamma.iter_mut().for_each(|g| g.resize(n, 0.0));
-                let to = self.gamma.each_mut().map(|g| Shared(g.as_mut_ptr()));
-                parallel::for_each_small(n, |i| {
-                    let frame = p.points.frame(i);
-                    for k in 0..3 {
-                        let x: f64 = (0..3).map(|m| guess[3 * i + m] * frame[m][k]).sum();
-                        // SAFETY: every point once.
-                        unsafe { *to[k].at(i) = x };
+                let to = self.gamma.each_mut().map(Vec::as_mut_slice);
+                parallel::for_each_run(n, to, PIECE, |first, [x, y, z]| {
+                    for (j, i) in (first..first + x.len()).enumerate() {
+                        let frame = p.points.frame(i);
+                        let along = |k: usize| (0..3).map(|m| guess[3 * i + m] * frame[m][k]).sum();
+                        (x[j], y[j], z[j]) = (along(0), along(1), along(2));
                     }
                 });
                 self.general.extend_from_slice(&guess[3 * n..]);
@@ -194,15 +192,14 @@ impl Sweeper for BodySweeper {
                 if impulse == [0.0; 3] {
                     continue;
                 }
-                let a = p.points.a[i] as usize;
-                // SAFETY: the problem was checked: bodies are there, and what is visited at a time shares
-                // none.
-                unsafe { (*rows.at(a)).push_at(&p.inv_inertia[a], impulse, three(&p.points.arm_a)) };
-                if p.points.b[i] != WORLD {
-                    let b = p.points.b[i] as usize;
-                    let back = impulse.map(|x| -x);
-                    // SAFETY: as above.
-                    unsafe { (*rows.at(b)).push_at(&p.inv_inertia[b], back, three(&p.points.arm_b)) };
+                for (body, arm, sign) in
+                    [(p.points.a[i], &p.points.arm_a, 1.0), (p.points.b[i], &p.points.arm_b, -1.0)]
+                {
+                    let Some(inertia) = p.inv_inertia.get(body as usize) else { continue };
+                    // SAFETY: the problem was checked: what is visited at a time shares no body, and there
+                    // are as many rows as bodies.
+                    let row = unsafe { &mut *rows.at(body as usize) };
+                    row.push_at(inertia, impulse.map(|x| sign * x), three(arm));
                 }
             }
         };
@@ -287,9 +284,18 @@ impl Sweeper for BodySweeper {
         }
         conjugate_and_mark(&mut self.general, &mut self.general_before, &mut self.direction_general, beta);
         // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
-        let [rows, before, p] =
-            [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| Row::flat(rows));
-        conjugate_and_mark(rows, before, p, beta);
+        let [rows, before, p] = [&mut self.rows, &mut self.rows_before, &mut self.direction_rows];
+        parallel::for_each_run(
+            rows.len(),
+            [rows, before, p].map(|x| &mut x[..]),
+            PIECE / 8,
+            |_, [x, before, p]| {
+                for ((x, before), p) in x.iter_mut().zip(before).zip(p) {
+                    conjugate(&mut x.0, &before.0, &mut p.0, beta);
+                    *before = *x;
+                }
+            },
+        );
         self.marked = true;
     }
 
@@ -374,7 +380,7 @@ pub(super) fn conjugate(x: &mut [f64], before: &[f64], p: &mut [f64], beta: f64)
 
 /// The same by several threads, and x_before ← x.
 fn conjugate_and_mark(x: &mut [f64], before: &mut [f64], p: &mut [f64], beta: f64) {
-    parallel::for_each_chunk_of_three([x, before, p], PIECE, |[x, before, p]| {
+    parallel::for_each_run(x.len(), [x, before, p], PIECE, |_, [x, before, p]| {
         conjugate(x, before, p, beta);
         before.copy_from_slice(x);
     });

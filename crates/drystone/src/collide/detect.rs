@@ -11,8 +11,7 @@
 //! [Verlet1967]: where grains have come to rest that is nearly always. What is paired in vain the narrow
 //! phase drops, so when they were looked for changes no contact.
 
-use drystone_solve::memory;
-use drystone_solve::parallel::{self, Shared};
+use drystone_solve::{memory, parallel};
 use glam::DVec3;
 
 use super::Aabb;
@@ -149,16 +148,17 @@ impl Detector {
         let movable = |c: &ColliderSlot| model.bodies.get(c.body as usize).is_some_and(|b| b.inv_mass > 0.0);
         self.skins.resize(n, Aabb { min: DVec3::ZERO, max: DVec3::ZERO });
         self.movable.resize(n, false);
-        let (skins, moves) = (Shared(self.skins.as_mut_ptr()), Shared(self.movable.as_mut_ptr()));
         let line = &self.line;
-        parallel::for_each_small(n, |p| {
-            let k = line.collider(p);
-            let c = &model.colliders[k];
-            let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
-            let size = c.shape.inner_radius().min(typical);
-            let skin = SKIN * size + (SKIN_AHEAD * h * DVec3::new(v[0], v[1], v[2]).length()).min(size);
-            // SAFETY: each once.
-            unsafe { (*skins.at(p), *moves.at(p)) = (enclose.of(k).grown(skin), movable(c)) };
+        let columns = (&mut self.skins[..], &mut self.movable[..]);
+        parallel::for_each_run(n, columns, PAIRS_PER_CHECK, |first, (skins, moves)| {
+            for (p, (to, moves)) in (first..).zip(skins.iter_mut().zip(moves)) {
+                let k = line.collider(p);
+                let c = &model.colliders[k];
+                let v = v.get(c.body as usize).unwrap_or(&[0.0; 6]);
+                let size = c.shape.inner_radius().min(typical);
+                let skin = SKIN * size + (SKIN_AHEAD * h * DVec3::new(v[0], v[1], v[2]).length()).min(size);
+                (*to, *moves) = (enclose.of(k).grown(skin), movable(c));
+            }
         });
         if let Some(periodic) = &model.periodic {
             // Images move from box to box: nothing is kept.
@@ -255,23 +255,13 @@ impl Detector {
         // A sphere's centre is all that is asked for, and walls are few: they are placed where they are asked
         // for.
         let placed = 8 * model.facts().others > n;
+        let pose = |k: usize| model.collider_pose(state, k).unwrap_or(Pose::IDENTITY);
         self.poses.clear();
-        self.poses.reserve(if placed { n } else { 0 });
+        parallel::extend(&mut self.poses, if placed { n } else { 0 }, pose);
         self.balls.clear();
-        self.balls.reserve(n);
-        let (poses, balls) = (Shared(self.poses.as_mut_ptr()), Shared(self.balls.as_mut_ptr()));
-        // SAFETY: each collider once; there is room for all, and afterwards all are there.
-        unsafe {
-            parallel::for_each_small(n, |k| {
-                let pose = model.collider_pose(state, k).unwrap_or(Pose::IDENTITY);
-                if placed {
-                    poses.at(k).write(pose);
-                }
-                balls.at(k).write(ball(&model.colliders[k], &pose));
-            });
-            self.poses.set_len(if placed { n } else { 0 });
-            self.balls.set_len(n);
-        }
+        parallel::extend(&mut self.balls, n, |k| {
+            ball(&model.colliders[k], &self.poses.get(k).copied().unwrap_or_else(|| pose(k)))
+        });
         let look =
             Look { model, state, v, h, envelope, poses: &self.poses, balls: &self.balls, wrapped: None };
         let chunk = if self.parts { CHUNK_OF_PARTS } else { PAIRS_PER_TASK };
@@ -285,11 +275,9 @@ impl Detector {
             if alone {
                 tasks.iter_mut().zip(pairs.chunks(chunk)).for_each(|(task, pairs)| task.run(&look, pairs));
             } else {
-                let to = Shared(tasks.as_mut_ptr());
-                parallel::for_each(pairs.len().div_ceil(chunk), |t| {
-                    let pairs = &pairs[t * chunk..pairs.len().min((t + 1) * chunk)];
-                    // SAFETY: every task once, and there are as many as runs of pairs.
-                    unsafe { &mut *to.at(t) }.run(&look, pairs);
+                let tasks = tasks[..pairs.len().div_ceil(chunk)].iter_mut();
+                parallel::for_each_of(tasks, |t, task| {
+                    task.run(&look, &pairs[t * chunk..pairs.len().min((t + 1) * chunk)]);
                 });
             }
             let tasks = &self.chunks[..pairs.len().div_ceil(chunk)];
@@ -424,18 +412,8 @@ fn keep(
 
 /// Appends what `of` keeps of all that the tasks have found, in their order.
 fn gather<C: Send>(tasks: &[Chunk], out: &mut Vec<C>, of: impl Fn(&Contact) -> C + Sync) {
-    let found = tasks.iter().map(|task| task.found.len()).sum::<usize>();
-    memory::reserve(out, found);
-    let (to, start) = (Shared(out.as_mut_ptr()), out.len());
-    parallel::for_each(tasks.len(), |t| {
-        let before = tasks[..t].iter().map(|task| task.found.len()).sum::<usize>();
-        for (k, c) in tasks[t].found.iter().enumerate() {
-            // SAFETY: there is room, and every place is one contact's.
-            unsafe { to.at(start + before + k).write(of(c)) };
-        }
-    });
-    // SAFETY: all have been written.
-    unsafe { out.set_len(start + found) };
+    let counts: Vec<usize> = tasks.iter().map(|task| task.found.len()).collect();
+    parallel::append(out, &counts, |t| tasks[t].found.iter().map(&of));
 }
 
 impl Chunk {

@@ -1,6 +1,8 @@
 //! Stage 1: the velocities that bodies would have without contacts and joints.
 
-use drystone_solve::parallel::{self, Shared};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use drystone_solve::parallel;
 use glam::{DQuat, DVec3};
 
 use crate::body::Motion;
@@ -14,6 +16,9 @@ use crate::report::StepError;
 use crate::setup::Setup;
 use crate::state::State;
 use crate::workspace::FreeMotion;
+
+/// Bodies that one thread looks at in a row.
+const PIECE: usize = 2048;
 
 /// v_free = v + h M⁻¹ f: gravity, applied forces, fields, gyroscopic term; the own velocity of bodies that
 /// are not dynamic.
@@ -29,8 +34,8 @@ pub(crate) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> R
     }
     to.v.resize(n, [0.0; 6]);
     let FreeMotion { v: v_free, turned, acting, .. } = to;
-    let (turned, to) = (Shared(turned.as_mut_ptr()), Shared(v_free.as_mut_ptr()));
-    let sound = parallel::all(n, |i| {
+    let (doubted, turned) = (AtomicBool::new(false), (!turned.is_empty()).then_some(&mut turned[..]));
+    let predict = |i: usize, to: &mut [f64; 6], turned: Option<&mut (DVec3, DQuat)>| {
         let body = &model.bodies[i];
         let (mut v, mut omega) = (s.velocity[i], s.omega[i]);
         if body.motion == Motion::Dynamic && body.alive {
@@ -38,9 +43,9 @@ pub(crate) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> R
             v += h * (g + body.inv_mass * (s.force[i] + field.force));
             if !is_ball(&body.mass.inertia) {
                 let free = free_rotation(&body.mass.inertia, omega, h);
-                if turns_freely(body) {
-                    // SAFETY: there is room for all as soon as one turns freely, and each is looked at once.
-                    unsafe { *turned.at(i) = free };
+                // There is room for all as soon as one turns freely.
+                if let Some(turned) = turned.filter(|_| turns_freely(body)) {
+                    *turned = free;
                 }
                 omega = free.0;
             }
@@ -56,11 +61,17 @@ pub(crate) fn free_velocities(setup: Setup, s: &State, to: &mut FreeMotion) -> R
             omega = s.rotation[i].conjugate() * omega;
         }
         let turn = s.rotation[i] * omega;
-        // SAFETY: each body once.
-        unsafe { *to.at(i) = [v.x, v.y, v.z, turn.x, turn.y, turn.z] };
+        *to = [v.x, v.y, v.z, turn.x, turn.y, turn.z];
         limits::holds(s.position[i], v, turn)
+    };
+    parallel::for_each_run(n, (&mut v_free[..], turned), PIECE, |first, (to, mut turned)| {
+        for (k, to) in to.iter_mut().enumerate() {
+            if !predict(first + k, to, turned.as_mut().map(|turned| &mut turned[k])) {
+                doubted.store(true, Relaxed);
+            }
+        }
     });
-    if sound {
+    if !doubted.into_inner() {
         return Ok(());
     }
     let of = |i: usize| {

@@ -7,8 +7,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use drystone_solve::memory;
-use drystone_solve::parallel::{self, Shared};
+use drystone_solve::parallel;
 
 use crate::contact::{Gap, Touch};
 use crate::islands::Islands;
@@ -80,13 +79,9 @@ impl Region {
     }
 
     fn visit(&self, contacts: &[Gap], visit: impl Fn(&Gap) + Sync) {
-        self.visit_runs(contacts, |_, run| run.iter().for_each(&visit));
-    }
-
-    fn visit_runs(&self, contacts: &[Gap], visit: impl Fn(usize, &[Gap]) + Sync) {
         parallel::for_each(contacts.len().div_ceil(CONTACTS_PER_TASK), |t| {
             let end = contacts.len().min((t + 1) * CONTACTS_PER_TASK);
-            visit(t, &contacts[t * CONTACTS_PER_TASK..end]);
+            contacts[t * CONTACTS_PER_TASK..end].iter().for_each(&visit);
         });
     }
 
@@ -110,17 +105,10 @@ impl Region {
             contacts[range].iter().filter(|c| self.holds(c)).count()
         });
         to.clear();
-        memory::reserve(to, counts.iter().sum());
-        let place = Shared(to.as_mut_ptr());
-        self.visit_runs(contacts, |t, run| {
-            let first = counts[..t].iter().sum::<usize>();
-            for (at, c) in (first..).zip(run.iter().filter(|c| self.holds(c))) {
-                // SAFETY: there is room, and the runs before this one end where it begins.
-                unsafe { place.at(at).write(*c) };
-            }
+        parallel::append(to, &counts, |t| {
+            let run = &contacts[t * CONTACTS_PER_TASK..contacts.len().min((t + 1) * CONTACTS_PER_TASK)];
+            run.iter().filter(|c| self.holds(c)).copied()
         });
-        // SAFETY: all have been written.
-        unsafe { to.set_len(counts.iter().sum()) };
     }
 
     /// Says of each body whether it is not in it, or `asleep`.

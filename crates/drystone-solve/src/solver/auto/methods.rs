@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::certificate::{Certificate, Judge};
 use crate::friction_law::FrictionLaw;
-use crate::problem::{Malformed, Problem};
+use crate::problem::{Checked, Malformed, Problem};
 use crate::solver::outer::Outer;
 use crate::solver::prox::Prox;
 use crate::solver::schur::Schur;
@@ -98,12 +98,13 @@ impl Methods {
     /// solution has the judge's word.
     pub fn solve(
         &mut self,
-        problem: &Problem,
+        checked: Checked,
         guess: Option<&[f64]>,
         stop: &Stop,
         stages: &[Stage],
         begun: Instant,
     ) -> Result<Solution, Malformed> {
+        let problem = checked.problem();
         let mut best: Option<Solution> = None;
         let (mut used, mut rejected, mut attempts, mut history) = (0, 0, Vec::new(), Vec::new());
         for (number, stage) in stages.iter().enumerate() {
@@ -136,12 +137,9 @@ impl Methods {
             let start = best.as_ref().map(|s| s.gamma.as_slice()).or(guess);
             let start = start.filter(|_| method != Method::Interior);
             let mut s = match method {
-                // SAFETY: `auto` has looked the problem over; the start is its guess, which fits, or a
-                // solution of this very problem.
-                Method::Elimination => unsafe { self.elimination.solve_checked(problem, start, &asked) }?,
+                Method::Elimination => self.elimination.solve_checked(checked, start, &asked)?,
                 Method::Relaxed => self.factors.solve_relaxed(problem, start, &asked)?,
-                // SAFETY: as above.
-                Method::Gradients => unsafe { self.gradients.solve_checked(problem, start, &asked) }?,
+                Method::Gradients => self.gradients.solve_checked(checked, start, &asked)?,
                 _ => self.get(method).solve(problem, start, &asked)?,
             };
             used += s.iterations;

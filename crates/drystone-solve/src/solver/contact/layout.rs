@@ -1,9 +1,11 @@
 //! Contacts in f64: general ones, with an arm for each body, and those of spheres, whose arms lie along the
 //! normal.
 
+use std::ops::Range;
+
 use crate::problem::{Bodies, Points};
 use crate::simd::vec3::{Vec3, add, add_scaled, cross, dot, scale, sub};
-use crate::simd::{F64Lanes, Table, TableMut};
+use crate::simd::{Ends, F64Lanes, OwnRows, Table};
 
 /// A body's velocity: v, 1/m, ω, and 1/I where the inertia is the same about every axis (else 0).
 pub(in crate::solver) use crate::simd::Row64 as Row;
@@ -110,20 +112,81 @@ impl Spheres {
     }
 }
 
-/// Points `i .. i + COUNT` of three fields.
-///
-/// # Safety
-/// The fields have them.
-#[inline(always)]
-unsafe fn read3<V: F64Lanes>(field: &[Vec<f64>; 3], i: usize) -> Vec3<V> {
-    // SAFETY: as the caller promises.
-    unsafe {
-        [
-            V::read(field[0].as_ptr().add(i)),
-            V::read(field[1].as_ptr().add(i)),
-            V::read(field[2].as_ptr().add(i)),
-        ]
+/// Points of a run, all with or all without a second body. The fields are of one length, so that the reads of
+/// a group look once whether it is within.
+pub(in crate::solver) struct Run<'a> {
+    /// The number of the first point.
+    pub first: usize,
+    pub len: usize,
+    pub ends: Ends<'a>,
+    normal: [&'a [f64]; 3],
+    arms: [[&'a [f64]; 3]; 2],
+    bias: &'a [f64],
+    drift: Option<[&'a [f64]; 3]>,
+    /// See [`Spheres::numbers`].
+    radii: [&'a [f64]; 2],
+    mu: &'a [f64],
+    compliance: Option<[&'a [f64]; 2]>,
+}
+
+impl<'a> Run<'a> {
+    /// Points `range` of a problem of so many bodies; `s` is filled in where they are SPHERES.
+    #[inline(always)]
+    pub fn new<const TWO: bool, const SPHERES: bool>(
+        p: &'a Points,
+        s: &'a Spheres,
+        bodies: usize,
+        range: Range<usize>,
+    ) -> Self {
+        macro_rules! three {
+            ($field:expr) => {
+                [&$field[0][range.clone()], &$field[1][range.clone()], &$field[2][range.clone()]]
+            };
+        }
+        macro_rules! two {
+            ($field:expr) => {
+                [&$field[0][range.clone()], &$field[1][range.clone()]]
+            };
+        }
+        Self {
+            first: range.start,
+            len: range.len(),
+            ends: Ends::new([&p.a[range.clone()], if TWO { &p.b[range.clone()] } else { &[] }], bodies),
+            normal: three!(p.normal),
+            arms: [three!(p.arm_a), three!(p.arm_b)],
+            bias: &p.bias[range.clone()],
+            drift: if p.drift[0].is_empty() { None } else { Some(three!(p.drift)) },
+            radii: if SPHERES { two!(s.numbers) } else { [&[]; 2] },
+            mu: &p.mu[range.clone()],
+            compliance: if p.compliance[0].is_empty() { None } else { Some(two!(p.compliance)) },
+        }
     }
+
+    /// Whether anything gives.
+    #[inline(always)]
+    pub fn is_soft(&self) -> bool {
+        self.compliance.is_some()
+    }
+
+    /// Friction of points `i .. i + COUNT` of the run.
+    #[inline(always)]
+    pub fn mu<V: F64Lanes>(&self, i: usize) -> V {
+        V::load(self.mu, i)
+    }
+
+    /// C x of points `i .. i + COUNT` of the run, whose normals are `n`; nothing where nothing gives.
+    #[inline(always)]
+    pub fn compliance<V: F64Lanes>(&self, i: usize, n: Vec3<V>, x: Vec3<V>) -> Vec3<V> {
+        let Some([normal, tangent]) = self.compliance else { return [V::zero(); 3] };
+        let (cn, ct) = (V::load(normal, i), V::load(tangent, i));
+        add_scaled(scale(ct, x), (cn - ct) * dot(x, n), n)
+    }
+}
+
+/// Numbers `i .. i + COUNT` of three fields.
+#[inline(always)]
+pub(in crate::solver) fn read3<V: F64Lanes>(field: &[&[f64]; 3], i: usize) -> Vec3<V> {
+    [V::load(field[0], i), V::load(field[1], i), V::load(field[2], i)]
 }
 
 /// Where a few contacts are: normals, biases, and arms as vectors or as radii along the normal.
@@ -139,33 +202,27 @@ pub(in crate::solver) struct Place<V> {
 }
 
 impl<V: F64Lanes> Place<V> {
-    /// Points `i .. i + COUNT`.
-    ///
-    /// # Safety
-    /// The problem, which was checked, has them, and `s` where they are SPHERES.
+    /// Points `i .. i + COUNT` of a run.
     #[inline(always)]
-    pub unsafe fn load<const TWO: bool, const SPHERES: bool>(p: &Points, s: &Spheres, i: usize) -> Self {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let n: Vec3<V> = read3(&p.normal, i);
-            let mut bias = scale(V::read(p.bias.as_ptr().add(i)), n);
-            if !p.drift[0].is_empty() {
-                bias = add(bias, read3(&p.drift, i));
-            }
-            let mut place = Self { n, arm_a: n, arm_b: n, bias, radius_a: n[0], radius_b: n[0] };
-            if SPHERES {
-                place.radius_a = V::read(s.numbers[0].as_ptr().add(i));
-                if TWO {
-                    place.radius_b = V::read(s.numbers[1].as_ptr().add(i));
-                }
-            } else {
-                place.arm_a = read3(&p.arm_a, i);
-                if TWO {
-                    place.arm_b = read3(&p.arm_b, i);
-                }
-            }
-            place
+    pub fn load<const TWO: bool, const SPHERES: bool>(run: &Run, i: usize) -> Self {
+        let n: Vec3<V> = read3(&run.normal, i);
+        let mut bias = scale(V::load(run.bias, i), n);
+        if let Some(drift) = &run.drift {
+            bias = add(bias, read3(drift, i));
         }
+        let mut place = Self { n, arm_a: n, arm_b: n, bias, radius_a: n[0], radius_b: n[0] };
+        if SPHERES {
+            place.radius_a = V::load(run.radii[0], i);
+            if TWO {
+                place.radius_b = V::load(run.radii[1], i);
+            }
+        } else {
+            place.arm_a = read3(&run.arms[0], i);
+            if TWO {
+                place.arm_b = read3(&run.arms[1], i);
+            }
+        }
+        place
     }
 
     /// What the bodies' turning and the second body's motion add to `start`, the first body's velocity (and
@@ -195,63 +252,31 @@ impl<V: F64Lanes> Place<V> {
         }
     }
 
-    /// Dᵀ v: the relative velocity of the bodies with rows `ids`.
-    ///
-    /// # Safety
-    /// `ids` are `COUNT` rows each, which nobody writes meanwhile.
+    /// Dᵀ v: the relative velocity of the bodies of contacts `i .. i + COUNT`.
     #[inline(always)]
-    pub unsafe fn gather<const TWO: bool, const SPHERES: bool>(
+    pub fn gather<const TWO: bool, const SPHERES: bool>(
         &self,
         rows: Table<Row>,
-        ids: [*const u32; 2],
+        ends: &Ends,
+        i: usize,
     ) -> Vec3<V> {
-        // SAFETY: as the caller promises.
-        let (a, b) = unsafe {
-            let a: [V; 8] = rows.gather(ids[0]);
-            (a, if TWO { rows.gather(ids[1]) } else { a })
-        };
+        let a: [V; 8] = rows.gather(ends, 0, i);
+        let b = if TWO { rows.gather(ends, 1, i) } else { a };
         self.velocity::<TWO, SPHERES, true>([a[0], a[1], a[2]], &a, &b)
     }
 
-    /// Adds D z to the bodies' (force, torque) rows.
-    ///
-    /// # Safety
-    /// `ids` are `COUNT` rows each, which nobody else uses meanwhile.
+    /// Adds D z to the (force, torque) rows of the bodies of contacts `i .. i + COUNT`.
     #[inline(always)]
-    pub unsafe fn push<const TWO: bool, const SPHERES: bool>(
-        &self,
-        z: Vec3<V>,
-        rows: TableMut<Row>,
-        ids: [*const u32; 2],
-    ) {
+    pub fn push<const TWO: bool, const SPHERES: bool>(&self, z: Vec3<V>, rows: &mut OwnRows, i: usize) {
         let zero = V::zero();
         // Spheres: the arm of A is -r_A n, that of B is r_B n, so both torques turn the same way.
         let twist = if SPHERES { cross(z, self.n) } else { z };
         let t = if SPHERES { scale(self.radius_a, twist) } else { cross(self.arm_a, z) };
-        // SAFETY: as the caller promises.
-        unsafe { rows.add([z[0], z[1], z[2], zero, t[0], t[1], t[2], zero], ids[0]) };
+        rows.add([z[0], z[1], z[2], zero, t[0], t[1], t[2], zero], 0, i);
         if TWO {
             let t = if SPHERES { scale(self.radius_b, twist) } else { cross(z, self.arm_b) };
             let z = sub([zero; 3], z);
-            // SAFETY: as the caller promises.
-            unsafe { rows.add([z[0], z[1], z[2], zero, t[0], t[1], t[2], zero], ids[1]) };
+            rows.add([z[0], z[1], z[2], zero, t[0], t[1], t[2], zero], 1, i);
         }
     }
-}
-
-/// C x of points `i .. i + COUNT`, whose normals are `n`.
-///
-/// # Safety
-/// The problem, which was checked, has them, and compliances.
-#[inline(always)]
-pub(in crate::solver) unsafe fn compliance<V: F64Lanes>(
-    p: &Points,
-    i: usize,
-    n: Vec3<V>,
-    x: Vec3<V>,
-) -> Vec3<V> {
-    let [normal, tangent] = &p.compliance;
-    // SAFETY: as the caller promises.
-    let [cn, ct] = unsafe { [V::read(normal.as_ptr().add(i)), V::read(tangent.as_ptr().add(i))] };
-    add_scaled(scale(ct, x), (cn - ct) * dot(x, n), n)
 }

@@ -9,14 +9,13 @@
 //! are sums over bodies.
 
 use crate::cone::{AdmissibleSet, MAX_ROWS, project_friction};
-use crate::parallel::Shared;
 use crate::problem::{Bodies, Problem, WORLD, dot, symmetric};
-use crate::simd::{Lanes, Table, TableMut};
+use crate::simd::{Lanes, Table};
 use crate::solver::contact::layout::{Row, Spheres};
 use crate::solver::sweep::to_rows;
 
-use super::lanes::{self, SUMS};
-use super::points::{self, Field, FieldMut, Gather, Geometry, Residual, Scatter, Step};
+use super::lanes::{self, Geometry, SUMS, Writes};
+use super::points::{self, Field, Gather, Residual, Scatter, Step};
 use super::rows::{Masses, NOTHING, Reference, extrapolate, settle};
 use super::{Products, Scaling, Space, Trial, Walk};
 
@@ -37,8 +36,8 @@ impl Blocks {
         self.points.each_ref().map(Vec::as_slice)
     }
 
-    fn field_mut(&mut self) -> FieldMut {
-        self.points.each_mut().map(|f| Shared(f.as_mut_ptr()))
+    fn field_mut(&mut self) -> [&mut [f64]; 3] {
+        self.points.each_mut().map(Vec::as_mut_slice)
     }
 
     fn copy(&mut self, from: &Blocks) {
@@ -128,6 +127,11 @@ pub(in crate::solver) struct BodySpace {
 fn bodies(problem: &Problem) -> &Bodies {
     let Problem::Bodies(p) = problem else { unreachable!("chosen by the form of the problem") };
     p
+}
+
+/// The points, with what is known of them as contacts of spheres and whether that is all.
+fn geometry<'a>(p: &'a Bodies, (spheres, all_spheres): (&'a Spheres, bool)) -> Geometry<'a> {
+    Geometry { points: &p.points, bodies: p.bodies(), spheres, all_spheres }
 }
 
 /// The smallest κ of contacts of spheres, how much more a push across the normal moves them than one along
@@ -296,10 +300,8 @@ impl BodySpace {
     ) -> f64 {
         force.clear();
         force.resize(p.bodies(), NOTHING);
-        let geometry = Geometry { points: &p.points, spheres: spheres.0 };
-        let work = Scatter { geometry, x: x.field(), force: TableMut::new(force) };
-        // SAFETY: the problem was checked, x has an entry for every point, and the rows are ours alone.
-        let mut sum = unsafe { lanes::all(&work, &p.points, spheres.1, parts) }[0];
+        let work = Scatter { x: x.field() };
+        let mut sum = lanes::all(&work, geometry(p, spheres), Writes::new(None, force), parts)[0];
         let g = &p.general;
         for i in 0..g.a.len() {
             for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
@@ -322,14 +324,9 @@ impl BodySpace {
         for (v, free) in trial.velocity.iter_mut().zip(&self.masses.free) {
             (0..8).for_each(|k| v.0[k] -= free.0[k]);
         }
-        let work = Gather {
-            geometry: Geometry { points: &p.points, spheres: &self.spheres },
-            x: trial.gamma.field(),
-            velocity: Table::new(&trial.velocity),
-            u: u.field_mut(),
-        };
-        // SAFETY: the problem was checked, all vectors have an entry for every point, and u is ours alone.
-        unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) };
+        let work = Gather { x: trial.gamma.field(), velocity: Table(&trial.velocity) };
+        let writes = Writes::new(Some(u.field_mut()), &mut []);
+        lanes::all(&work, geometry(p, spheres), writes, &mut self.parts);
         let g = &p.general;
         for i in 0..g.a.len() {
             for j in g.first_row[i] as usize..g.first_row[i + 1] as usize {
@@ -363,14 +360,13 @@ impl Walk for BodySpace {
     fn residual(&mut self, problem: &Problem) -> f64 {
         let p = bodies(problem);
         let work = Residual {
-            geometry: Geometry { points: &p.points, spheres: &self.spheres },
             eta: &self.eta,
             diagonal: &self.diagonal,
             gamma: self.now.gamma.field(),
-            velocity: Table::new(&self.now.velocity),
+            velocity: Table(&self.now.velocity),
         };
-        // SAFETY: the problem was checked and all vectors have an entry for every point.
-        let worst = unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) }[0];
+        let geometry = geometry(p, (&self.spheres, self.all_spheres));
+        let worst = lanes::all(&work, geometry, Writes::new(None, &mut []), &mut self.parts)[0];
         let mut worst = worst.sqrt();
         let g = &p.general;
         for i in 0..g.a.len() {
@@ -453,7 +449,6 @@ impl Space for BodySpace {
         self.trial.force.clear();
         self.trial.force.resize(p.bodies(), NOTHING);
         let work = Step {
-            geometry: Geometry { points: &p.points, spheres: &self.spheres },
             t,
             beta: self.beta,
             kappa: self.kappa,
@@ -461,13 +456,12 @@ impl Space for BodySpace {
             weight: &self.weight,
             now: self.now.gamma.field(),
             before: self.before.gamma.field(),
-            trial: self.trial.gamma.field_mut(),
-            velocity: Table::new(&self.velocity),
-            force: TableMut::new(&mut self.trial.force),
+            velocity: Table(&self.velocity),
         };
-        // SAFETY: the problem was checked, all vectors have an entry for every point, and trial is ours
-        // alone.
-        let mut sums = unsafe { lanes::all(&work, &p.points, self.all_spheres, &mut self.parts) };
+        let geometry = geometry(p, (&self.spheres, self.all_spheres));
+        let Iterate { gamma, force, .. } = &mut self.trial;
+        let writes = Writes::new(Some(gamma.field_mut()), force);
+        let mut sums = lanes::all(&work, geometry, writes, &mut self.parts);
         self.step_general(p, t, &mut sums);
         let y = Reference { force: &self.force, velocity: &self.velocity };
         let trial = &mut self.trial;

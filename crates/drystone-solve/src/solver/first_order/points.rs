@@ -1,59 +1,19 @@
 //! The passes over contact points that first-order methods need, with world vectors throughout: the cone is
 //! round, so that no tangents are chosen.
 
-use crate::parallel::Shared;
-use crate::problem::Points;
 use crate::simd::vec3::{Vec3, add, dot, scale, sub};
-use crate::simd::{F64Lanes, Table, TableMut};
-use crate::solver::contact::layout::{Place, Row, Spheres, compliance};
+use crate::simd::{F64Lanes, Table};
+use crate::solver::contact::layout::{Place, Row, Run, read3};
 use crate::solver::contact::update::{Friction, scaled_step, step};
 
-use super::lanes::{SUMS, Seen, Work};
-
-/// What all passes read.
-#[derive(Clone, Copy)]
-pub(super) struct Geometry<'a> {
-    pub points: &'a Points,
-    /// Filled in where all contacts are those of spheres.
-    pub spheres: &'a Spheres,
-}
-
-impl Geometry<'_> {
-    /// Bodies of the points from `i` on.
-    fn ids(&self, i: usize) -> [*const u32; 2] {
-        [self.points.a[i..].as_ptr(), self.points.b[i..].as_ptr()]
-    }
-
-    fn soft(&self) -> bool {
-        !self.points.compliance[0].is_empty()
-    }
-}
+use super::lanes::{Own, SUMS, Seen, Work};
 
 /// The three components of a vector over the points, each as long as there are points.
 pub(super) type Field<'a> = [&'a [f64]; 3];
-/// The same, to be written by several threads.
-pub(super) type FieldMut = [Shared<f64>; 3];
 
-#[inline(always)]
-fn read<V: F64Lanes>(field: &Field, i: usize) -> Vec3<V> {
-    [V::load(field[0], i), V::load(field[1], i), V::load(field[2], i)]
-}
-
-/// # Safety
-/// There are `COUNT` points from `i` on, which nobody else uses meanwhile.
-#[inline(always)]
-unsafe fn write<V: F64Lanes>(field: &FieldMut, i: usize, x: Vec3<V>) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        x[0].write(field[0].at(i));
-        x[1].write(field[1].at(i));
-        x[2].write(field[2].at(i));
-    }
-}
-
-/// z = P(y - t S u_y) with y = γ + β (γ - γ_before), and D z added to the bodies. Sums: see the constants.
+/// z = P(y - t S u_y) with y = γ + β (γ - γ_before), which is written, and D z added to the bodies. Sums:
+/// see the constants.
 pub(super) struct Step<'a> {
-    pub geometry: Geometry<'a>,
     pub t: f64,
     pub beta: f64,
     /// κ = η_n / η_t, where all contacts are those of spheres.
@@ -63,11 +23,8 @@ pub(super) struct Step<'a> {
     pub weight: &'a [f64],
     pub now: Field<'a>,
     pub before: Field<'a>,
-    pub trial: FieldMut,
     /// Velocities at y.
     pub velocity: Table<'a, Row>,
-    /// D z, starting from zero.
-    pub force: TableMut<'a, Row>,
 }
 
 /// max |S⁻¹ (z - y)|².
@@ -85,50 +42,53 @@ impl Work for Step<'_> {
     const MOST: [bool; SUMS] = [true, false, false, false, false];
 
     #[inline(always)]
-    unsafe fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
+    fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
         &self,
+        own: &mut Own,
         i: usize,
         slot: usize,
         seen: &mut Seen,
     ) {
-        let (g, ids) = (&self.geometry, self.geometry.ids(i));
-        let (now, before) = (read(&self.now, i), read(&self.before, i));
+        let at = own.run.first + i;
+        let (now, before) = (read3(&self.now, at), read3(&self.before, at));
         let y = add(now, scale(V::splat(self.beta), sub(now, before)));
-        // SAFETY: as the caller promises.
-        unsafe {
-            let place: Place<V> = Place::load::<TWO, SPHERES>(g.points, g.spheres, i);
-            let mut u = add(place.gather::<TWO, SPHERES>(self.velocity, ids), place.bias);
-            if g.soft() {
-                u = add(u, compliance(g.points, i, place.n, y));
-            }
-            let z = self.update::<V, SPHERES>(i, slot, &place, [y, u], seen);
-            write(&self.trial, i, z);
-            seen.add(DESCENT, slot, dot(u, sub(z, now)));
-            let mut work = dot(place.bias, z);
-            if g.soft() {
-                let d = sub(z, y);
-                seen.add(SOFT, slot, dot(d, compliance(g.points, i, place.n, d)));
-                work = work + V::splat(0.5) * dot(z, compliance(g.points, i, place.n, z));
-            }
-            seen.add(WORK, slot, work);
-            place.push::<TWO, SPHERES>(z, self.force, ids);
+        let (run, soft) = (&own.run, own.run.is_soft());
+        let place: Place<V> = Place::load::<TWO, SPHERES>(run, i);
+        let mut u = add(place.gather::<TWO, SPHERES>(self.velocity, &run.ends, i), place.bias);
+        if soft {
+            u = add(u, run.compliance(i, place.n, y));
+        }
+        let z = self.update::<V, SPHERES>(run, i, slot, &place, [y, u], seen);
+        seen.add(DESCENT, slot, dot(u, sub(z, now)));
+        let mut work = dot(place.bias, z);
+        if soft {
+            let d = sub(z, y);
+            seen.add(SOFT, slot, dot(d, run.compliance(i, place.n, d)));
+            work = work + V::splat(0.5) * dot(z, run.compliance(i, place.n, z));
+        }
+        seen.add(WORK, slot, work);
+        own.write(i, z);
+        if let Some(rows) = &mut own.rows {
+            place.push::<TWO, SPHERES>(z, rows, i);
         }
     }
 }
 
 impl Step<'_> {
-    /// z of points `i .. i + COUNT` from y and u there, and how far it is.
+    /// z of points `i .. i + COUNT` of a run from y and u there, and how far it is.
     #[inline(always)]
     fn update<V: F64Lanes, const SPHERES: bool>(
         &self,
+        run: &Run,
         i: usize,
         slot: usize,
         place: &Place<V>,
         [y, u]: [Vec3<V>; 2],
         seen: &mut Seen,
     ) -> Vec3<V> {
-        let (eta, weight) = (V::splat(self.t) * V::load(self.step, i), V::load(self.weight, i));
-        let mu = V::load(&self.geometry.points.mu, i);
+        let at = run.first + i;
+        let (eta, weight) = (V::splat(self.t) * V::load(self.step, at), V::load(self.weight, at));
+        let mu = run.mu(i);
         let (z, length, measure);
         if SPHERES {
             // Along the normal the step is κ times as long as across.
@@ -155,7 +115,6 @@ impl Step<'_> {
 
 /// max (natural-map residual)², as sum 0.
 pub(super) struct Residual<'a> {
-    pub geometry: Geometry<'a>,
     /// 1/g and g of the certificate.
     pub eta: &'a [f64],
     pub diagonal: &'a [f64],
@@ -167,100 +126,91 @@ impl Work for Residual<'_> {
     const MOST: [bool; SUMS] = [true, false, false, false, false];
 
     #[inline(always)]
-    unsafe fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
+    fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
         &self,
+        own: &mut Own,
         i: usize,
         slot: usize,
         seen: &mut Seen,
     ) {
-        let g = &self.geometry;
-        let gamma = read(&self.gamma, i);
-        // SAFETY: as the caller promises.
-        let (place, u) = unsafe {
-            let place: Place<V> = Place::load::<TWO, SPHERES>(g.points, g.spheres, i);
-            let mut u = add(place.gather::<TWO, SPHERES>(self.velocity, g.ids(i)), place.bias);
-            if g.soft() {
-                u = add(u, compliance(g.points, i, place.n, gamma));
-            }
-            (place, u)
-        };
-        let (eta, diagonal) = (V::load(self.eta, i), V::load(self.diagonal, i));
+        let (run, at) = (&own.run, own.run.first + i);
+        let gamma = read3(&self.gamma, at);
+        let place: Place<V> = Place::load::<TWO, SPHERES>(run, i);
+        let mut u = add(place.gather::<TWO, SPHERES>(self.velocity, &run.ends, i), place.bias);
+        if run.is_soft() {
+            u = add(u, run.compliance(i, place.n, gamma));
+        }
+        let (eta, diagonal) = (V::load(self.eta, at), V::load(self.diagonal, at));
         // |γ - Π(γ - u/g)| g, squared.
-        let friction = Friction::new(V::load(&g.points.mu, i));
-        let e = sub(gamma, step(gamma, u, place.n, eta, friction));
+        let e = sub(gamma, step(gamma, u, place.n, eta, Friction::new(run.mu(i))));
         seen.most(0, slot, dot(e, e) * diagonal * diagonal);
     }
 }
 
 /// D x added to the bodies; sum 0 is ⟨b, x⟩ + ½ ⟨x, C x⟩.
 pub(super) struct Scatter<'a> {
-    pub geometry: Geometry<'a>,
     pub x: Field<'a>,
-    pub force: TableMut<'a, Row>,
 }
 
 impl Work for Scatter<'_> {
     const MOST: [bool; SUMS] = [false; SUMS];
 
     #[inline(always)]
-    unsafe fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
+    fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
         &self,
+        own: &mut Own,
         i: usize,
         slot: usize,
         seen: &mut Seen,
     ) {
-        let (g, x) = (&self.geometry, read(&self.x, i));
-        // SAFETY: as the caller promises.
-        unsafe {
-            let place: Place<V> = Place::load::<TWO, SPHERES>(g.points, g.spheres, i);
-            let mut work = dot(place.bias, x);
-            if g.soft() {
-                work = work + V::splat(0.5) * dot(x, compliance(g.points, i, place.n, x));
-            }
-            seen.add(0, slot, work);
-            place.push::<TWO, SPHERES>(x, self.force, g.ids(i));
+        let x = read3(&self.x, own.run.first + i);
+        let place: Place<V> = Place::load::<TWO, SPHERES>(&own.run, i);
+        let mut work = dot(place.bias, x);
+        if own.run.is_soft() {
+            work = work + V::splat(0.5) * dot(x, own.run.compliance(i, place.n, x));
+        }
+        seen.add(0, slot, work);
+        if let Some(rows) = &mut own.rows {
+            place.push::<TWO, SPHERES>(x, rows, i);
         }
     }
 }
 
-/// u = Dᵀ v + C x.
+/// u = Dᵀ v + C x, which is written.
 pub(super) struct Gather<'a> {
-    pub geometry: Geometry<'a>,
     pub x: Field<'a>,
     pub velocity: Table<'a, Row>,
-    pub u: FieldMut,
 }
 
 impl Work for Gather<'_> {
     const MOST: [bool; SUMS] = [false; SUMS];
 
     #[inline(always)]
-    unsafe fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
+    fn group<V: F64Lanes, const TWO: bool, const SPHERES: bool>(
         &self,
+        own: &mut Own,
         i: usize,
         _: usize,
         _: &mut Seen,
     ) {
-        let g = &self.geometry;
-        // SAFETY: as the caller promises.
-        unsafe {
-            let place: Place<V> = Place::load::<TWO, SPHERES>(g.points, g.spheres, i);
-            let mut u = place.gather::<TWO, SPHERES>(self.velocity, g.ids(i));
-            if g.soft() {
-                u = add(u, compliance(g.points, i, place.n, read(&self.x, i)));
-            }
-            write(&self.u, i, u);
+        let run = &own.run;
+        let place: Place<V> = Place::load::<TWO, SPHERES>(run, i);
+        let mut u = place.gather::<TWO, SPHERES>(self.velocity, &run.ends, i);
+        if run.is_soft() {
+            u = add(u, run.compliance(i, place.n, read3(&self.x, run.first + i)));
         }
+        own.write(i, u);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::lanes;
+    use super::super::lanes::{self, Geometry, Writes};
     use super::*;
     use crate::colour::Span;
-    use crate::problem::WORLD;
+    use crate::problem::{Points, WORLD};
     use crate::simd::{Kernel, Simd, every_width};
+    use crate::solver::contact::layout::Spheres;
 
     /// Points on bodies of their own, 21 with two bodies and 16 with one: whole groups and single ones of
     /// both kinds.
@@ -313,7 +263,6 @@ mod tests {
             let mut trial: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; 37]);
             let mut force = vec![Row([0.0; 8]); self.bodies];
             let work = Step {
-                geometry: Geometry { points: self.points, spheres: &compact },
                 t: 0.4,
                 beta: 0.8,
                 kappa: self.kappa,
@@ -321,12 +270,12 @@ mod tests {
                 weight: &weight,
                 now: now.each_ref().map(Vec::as_slice),
                 before: before.each_ref().map(Vec::as_slice),
-                trial: trial.each_mut().map(|f| Shared(f.as_mut_ptr())),
-                velocity: Table::new(&velocity),
-                force: TableMut::new(&mut force),
+                velocity: Table(&velocity),
             };
-            // SAFETY: every vector has 37 entries, every row a body, and no two points share one.
-            let sums = unsafe { lanes::one_chunk::<S, _>(&work, self.spheres, [0, 21, 37]) };
+            let Self { points, bodies, spheres: all_spheres, .. } = self;
+            let geometry = Geometry { points, bodies, spheres: &compact, all_spheres };
+            let writes = Writes::new(Some(trial.each_mut().map(Vec::as_mut_slice)), &mut force);
+            let sums = lanes::one_chunk::<S, _>(&work, geometry, &writes, 21);
             let numbers = trial.iter().flatten().chain(force.iter().flat_map(|f| &f.0)).chain(&sums);
             numbers.map(|x| x.to_bits()).collect::<Vec<u64>>()
         }

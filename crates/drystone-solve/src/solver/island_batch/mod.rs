@@ -16,7 +16,7 @@ mod tests;
 
 use crate::cone::project_friction;
 use crate::friction_law::FrictionLaw;
-use crate::parallel::{self, Shared};
+use crate::parallel::{self, PerRun, Shared};
 use crate::problem::{Bodies, Problem, dot};
 use crate::simd::{Kernel, Simd, dispatch};
 
@@ -136,11 +136,9 @@ impl BatchSweeper {
         self.parts.resize(passes * self.plan.batches.len(), PassStats::default());
         let (plan, omega, lambda) = (&self.plan, self.omega, self.lambda);
         let (drift, soft) = (self.drift, self.soft);
-        let (numbers, parts) = (Shared(self.numbers.as_mut_ptr()), Shared(self.parts.as_mut_ptr()));
-        parallel::for_each(plan.batches.len(), |k| {
-            let batch = &plan.batches[k];
-            // SAFETY: every batch once, and each has parts of its own.
-            let (numbers, seen) = unsafe { (&mut *numbers.at(k), parts.slice(k * passes, passes)) };
+        let columns = (&mut self.numbers[..], PerRun(&mut self.parts, passes));
+        parallel::for_each_run(plan.batches.len(), columns, 1, |k, (numbers, PerRun(seen, _))| {
+            let (batch, numbers) = (&plan.batches[k], &mut numbers[0]);
             dispatch(Task { plan, batch, numbers, fresh, drift, soft, omega, lambda, what, seen });
         });
     }
@@ -236,7 +234,12 @@ impl Sweeper for BatchSweeper {
         self.settle();
         let p = bodies(problem);
         out.resize(p.rows(), 0.0);
-        let (plan, numbers, to) = (&self.plan, &self.numbers, Shared(out.as_mut_ptr()));
+        let (plan, numbers, rows, to) = (&self.plan, &self.numbers, out.len(), Shared(out.as_mut_ptr()));
+        let put = |row: usize, x: f64| {
+            assert!(row < rows, "row {row}, but there are {rows}");
+            // SAFETY: there is such a row, and it is in one lane of one batch.
+            unsafe { *to.at(row) = x };
+        };
         parallel::for_each(plan.batches.len(), |k| {
             let batch = &plan.batches[k];
             let mut gamma = numbers[k].state[6 * batch.bodies.len()..].iter();
@@ -249,8 +252,7 @@ impl Sweeper for BatchSweeper {
                     let mut local = p.points.frame(i).map(|axis| dot(axis, g));
                     // The change of frame rounds: back inside the cone exactly.
                     project_friction(p.points.mu[i], &mut local);
-                    // SAFETY: every point and every block is in one lane of one batch.
-                    unsafe { *to.at(3 * i).cast::<[f64; 3]>() = local };
+                    (0..3).for_each(|k| put(3 * i + k, local[k]));
                 }
             }
             let base = 3 * p.points.len();
@@ -258,9 +260,7 @@ impl Sweeper for BatchSweeper {
                 for r in 0..slot.rows as usize {
                     let x = next();
                     for l in (0..LANES).filter(|l| slot.ids[*l] != EMPTY) {
-                        let row = p.general.first_row[slot.ids[l] as usize] as usize + r;
-                        // SAFETY: as above.
-                        unsafe { *to.at(base + row) = x[l] };
+                        put(base + p.general.first_row[slot.ids[l] as usize] as usize + r, x[l]);
                     }
                 }
             }

@@ -37,7 +37,6 @@ impl Kernel for Partial<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Option<usize> {
         let Partial { front, height, width, floor, more } = self;
-        let f = front.as_mut_ptr();
         let mut dropped = 0;
         let mut begin = 0;
         while begin < width {
@@ -45,87 +44,88 @@ impl Kernel for Partial<'_> {
                 return None;
             }
             let end = (begin + PANEL).min(width);
-            // SAFETY: all columns are below `height`, whose square the front holds.
-            unsafe {
-                for j in begin..end {
-                    for t in begin..j {
-                        let factor = *f.add(t * height + j);
-                        if factor != 0.0 {
-                            subtract::<S::F64>(f.add(j * height), f.add(t * height), j, height, factor);
-                        }
-                    }
-                    let pivot = f.add(j * height + j);
-                    // A NaN drops out as well.
-                    if !(*pivot > floor) {
-                        *pivot = 1e128;
-                        dropped += 1;
-                    } else {
-                        *pivot = (*pivot).sqrt();
-                    }
-                    let scale = 1.0 / *pivot;
-                    for i in j + 1..height {
-                        *f.add(j * height + i) *= scale;
+            for j in begin..end {
+                let (before, column) = column_of(front, height, j);
+                for t in begin..j {
+                    let done = &before[t * height..][..height];
+                    if done[j] != 0.0 {
+                        subtract::<S::F64>(column, done, j, height, done[j]);
                     }
                 }
-                update::<S::F64, false>(f, height, begin, end);
+                let pivot = &mut column[j];
+                // A NaN drops out as well.
+                if !(*pivot > floor) {
+                    *pivot = 1e128;
+                    dropped += 1;
+                } else {
+                    *pivot = pivot.sqrt();
+                }
+                let scale = 1.0 / *pivot;
+                column[j + 1..].iter_mut().for_each(|x| *x *= scale);
             }
+            update::<S::F64, false>(front, height, begin, end);
             begin = end;
         }
         Some(dropped)
     }
 }
 
+/// The columns before column `j`, and that one.
+#[inline(always)]
+pub(super) fn column_of(front: &mut [f64], height: usize, j: usize) -> (&[f64], &mut [f64]) {
+    let (before, rest) = front.split_at_mut(j * height);
+    (before, &mut rest[..height])
+}
+
 /// x[from..to] -= factor * y[from..to].
 #[inline(always)]
-pub(super) unsafe fn subtract<V: F64Lanes>(x: *mut f64, y: *const f64, from: usize, to: usize, factor: f64) {
-    let mut i = from;
-    // SAFETY: within the columns.
-    unsafe {
-        let much = V::splat(factor);
-        while i + V::COUNT <= to {
-            V::read(x.add(i)).sub(V::read(y.add(i)).mul(much)).write(x.add(i));
-            i += V::COUNT;
-        }
-        while i < to {
-            *x.add(i) -= *y.add(i) * factor;
-            i += 1;
-        }
+pub(super) fn subtract<V: F64Lanes>(x: &mut [f64], y: &[f64], from: usize, to: usize, factor: f64) {
+    let (x, y) = (&mut x[from..to], &y[from..to]);
+    let (mut i, much) = (0, V::splat(factor));
+    while i + V::COUNT <= x.len() {
+        V::load(x, i).sub(V::load(y, i).mul(much)).store(x, i);
+        i += V::COUNT;
+    }
+    while i < x.len() {
+        x[i] -= y[i] * factor;
+        i += 1;
     }
 }
 
 /// Subtracts L Lᵀ of the panel's columns from every later column below the diagonal, or with `WHOLE`, of a
-/// front that is not symmetric, L U from all later rows and columns.
+/// front that is not symmetric, L U from all later rows and columns. Without `WHOLE` a tile's rows begin at
+/// its own first column, so that it also writes a few entries above the diagonal, which nobody reads.
 #[inline(always)]
-pub(super) unsafe fn update<V: F64Lanes, const WHOLE: bool>(
-    f: *mut f64,
+pub(super) fn update<V: F64Lanes, const WHOLE: bool>(
+    front: &mut [f64],
     height: usize,
     begin: usize,
     end: usize,
 ) {
+    let (panel, rest) = front[begin * height..height * height].split_at_mut((end - begin) * height);
     let mut j = end;
-    // SAFETY: rows and columns below `height`; without `WHOLE` a tile's rows begin at its own first column,
-    // so that it also writes a few entries above the diagonal, which nobody reads.
-    unsafe {
-        while j + TILE <= height {
+    for columns in rest.chunks_mut(TILE * height) {
+        if columns.len() == TILE * height {
             let mut i = if WHOLE { end } else { j };
             while i + 2 * V::COUNT <= height {
-                tile::<V, 2, WHOLE>(f, height, begin, end, i, j);
+                tile::<V, 2, WHOLE>(panel, columns, height, [begin, end], [i, j]);
                 i += 2 * V::COUNT;
             }
             if i + V::COUNT <= height {
-                tile::<V, 1, WHOLE>(f, height, begin, end, i, j);
+                tile::<V, 1, WHOLE>(panel, columns, height, [begin, end], [i, j]);
                 i += V::COUNT;
             }
             while i < height {
-                tile::<f64, 1, WHOLE>(f, height, begin, end, i, j);
+                tile::<f64, 1, WHOLE>(panel, columns, height, [begin, end], [i, j]);
                 i += 1;
             }
             j += TILE;
+            continue;
         }
-        while j < height {
-            for t in begin..end {
-                let (from, factor) = if WHOLE { (end, j * height + t) } else { (j, t * height + j) };
-                subtract::<V>(f.add(j * height), f.add(t * height), from, height, *f.add(factor));
+        for column in columns.chunks_exact_mut(height) {
+            for (done, t) in panel.chunks_exact(height).zip(begin..end) {
+                let (from, factor) = if WHOLE { (end, column[t]) } else { (j, done[j]) };
+                subtract::<V>(column, done, from, height, factor);
             }
             j += 1;
         }
@@ -134,35 +134,38 @@ pub(super) unsafe fn update<V: F64Lanes, const WHOLE: bool>(
 
 /// Rows i.., columns j..j + TILE: sums of products over the panel in registers.
 #[inline(always)]
-unsafe fn tile<V: F64Lanes, const R: usize, const WHOLE: bool>(
-    f: *mut f64,
+fn tile<V: F64Lanes, const R: usize, const WHOLE: bool>(
+    panel: &[f64],
+    columns: &mut [f64],
     height: usize,
-    begin: usize,
-    end: usize,
-    i: usize,
-    j: usize,
+    [begin, end]: [usize; 2],
+    [i, j]: [usize; 2],
 ) {
-    // SAFETY: as the caller's.
-    unsafe {
-        let mut sum = [[V::splat(0.0); R]; TILE];
-        for t in begin..end {
-            let column = f.add(t * height);
-            let mut rows = [V::splat(0.0); R];
-            for r in 0..R {
-                rows[r] = V::read(column.add(i + r * V::COUNT));
-            }
-            for c in 0..TILE {
-                let much = V::splat(*f.add(if WHOLE { (j + c) * height + t } else { t * height + j + c }));
-                for r in 0..R {
-                    sum[c][r] = sum[c][r].add(rows[r].mul(much));
-                }
-            }
+    let mut sum = [[V::splat(0.0); R]; TILE];
+    // Of rows that are done: U, where that is not the panel's own.
+    let mut upper = [&columns[..0]; TILE];
+    if WHOLE {
+        for c in 0..TILE {
+            upper[c] = &columns[c * height + begin..c * height + end];
+        }
+    }
+    for (k, column) in panel.chunks_exact(height).enumerate() {
+        let mut rows = [V::splat(0.0); R];
+        for r in 0..R {
+            rows[r] = V::load(column, i + r * V::COUNT);
         }
         for c in 0..TILE {
+            let much = V::splat(if WHOLE { upper[c][k] } else { column[j + c] });
             for r in 0..R {
-                let to = f.add((j + c) * height + i + r * V::COUNT);
-                V::read(to).sub(sum[c][r]).write(to);
+                sum[c][r] = sum[c][r].add(rows[r].mul(much));
             }
+        }
+    }
+    for c in 0..TILE {
+        let to = &mut columns[c * height..][..height];
+        for r in 0..R {
+            let at = i + r * V::COUNT;
+            V::load(to, at).sub(sum[c][r]).store(to, at);
         }
     }
 }

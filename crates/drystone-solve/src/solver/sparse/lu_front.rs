@@ -7,7 +7,7 @@
 
 use crate::simd::{Kernel, Simd, dispatch};
 
-use super::dense::{PANEL, subtract, update};
+use super::dense::{PANEL, column_of, subtract, update};
 
 /// Factors the first `width` of `height` columns. Row j changed places with row `swaps[j]`. A pivot of at
 /// most `floor` is replaced by one so large that its row drops out. False if `more`, asked at every panel,
@@ -39,50 +39,42 @@ impl Kernel for Partial<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) -> bool {
         let Partial { front, height, width, floor, swaps, more } = self;
-        let f = front.as_mut_ptr();
         let mut begin = 0;
         while begin < width {
             if !more() {
                 return false;
             }
             let end = (begin + PANEL).min(width);
-            // SAFETY: all rows and columns are below `height`, whose square the front holds.
-            unsafe {
-                for j in begin..end {
-                    let column = f.add(j * height);
-                    for t in begin..j {
-                        subtract::<S::F64>(column, f.add(t * height), t + 1, height, *column.add(t));
-                    }
-                    let mut p = j;
-                    for i in j + 1..width {
-                        if (*column.add(i)).abs() > (*column.add(p)).abs() {
-                            p = i;
-                        }
-                    }
-                    swaps[j] = p as u32;
-                    if p != j {
-                        for c in 0..height {
-                            std::ptr::swap(f.add(c * height + j), f.add(c * height + p));
-                        }
-                    }
-                    let pivot = column.add(j);
-                    // A NaN drops out as well.
-                    if !((*pivot).abs() > floor) {
-                        *pivot = 1e128;
-                    }
-                    let scale = 1.0 / *pivot;
-                    for i in j + 1..height {
-                        *column.add(i) *= scale;
+            for j in begin..end {
+                let (before, column) = column_of(front, height, j);
+                for t in begin..j {
+                    subtract::<S::F64>(column, &before[t * height..], t + 1, height, column[t]);
+                }
+                let mut p = j;
+                for i in j + 1..width {
+                    if column[i].abs() > column[p].abs() {
+                        p = i;
                     }
                 }
-                for c in end..height {
-                    let column = f.add(c * height);
-                    for t in begin..end {
-                        subtract::<S::F64>(column, f.add(t * height), t + 1, end, *column.add(t));
-                    }
+                swaps[j] = p as u32;
+                if p != j {
+                    front[..height * height].chunks_exact_mut(height).for_each(|column| column.swap(j, p));
                 }
-                update::<S::F64, true>(f, height, begin, end);
+                let column = &mut front[j * height..][..height];
+                // A NaN drops out as well.
+                if !(column[j].abs() > floor) {
+                    column[j] = 1e128;
+                }
+                let scale = 1.0 / column[j];
+                column[j + 1..].iter_mut().for_each(|x| *x *= scale);
             }
+            for c in end..height {
+                let (before, column) = column_of(front, height, c);
+                for t in begin..end {
+                    subtract::<S::F64>(column, &before[t * height..], t + 1, end, column[t]);
+                }
+            }
+            update::<S::F64, true>(front, height, begin, end);
             begin = end;
         }
         true

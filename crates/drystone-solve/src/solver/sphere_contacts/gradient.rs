@@ -5,7 +5,7 @@
 mod kernel;
 
 use crate::colour::{self, Span};
-use crate::parallel;
+use crate::parallel::{self, PerRun};
 use crate::problem::{Bodies, Problem};
 use crate::simd::{Packed, Row32, Vectors, dispatch};
 use crate::solver::first_order::{Scaling, Space, Trial, Walk};
@@ -195,16 +195,13 @@ impl SphereSpace {
         pairs.clear();
         pairs.resize(n.div_ceil(PIECE), [0.0; 2]);
         next.resize(if ahead.is_some() { n } else { 0 }, Row32::default());
-        let (to, next) = (parallel::Shared(pairs.as_mut_ptr()), parallel::Shared(next.as_mut_ptr()));
-        parallel::for_each(n.div_ceil(PIECE), |k| {
-            let range = k * PIECE..n.min((k + 1) * PIECE);
+        let columns = (PerRun(pairs, 1), ahead.map(|_| &mut next[..]));
+        parallel::for_each_run(n, columns, PIECE, |first, (PerRun(sums, _), next)| {
+            let range = first..n.min(first + PIECE);
             let [force, now, before, free, inverse] =
                 [force, &now.force, &before.force, &*free, &*inverse].map(|rows| &rows[range.clone()]);
-            // SAFETY: every piece once, and `next` is as long as the others where it is used.
-            unsafe {
-                let ahead = ahead.map(|beta| (beta, next.slice(k * PIECE, force.len())));
-                *to.at(k) = dispatch(Settle { force, now, before, beta, free, inverse, ahead });
-            }
+            let ahead = ahead.zip(next);
+            sums[0] = dispatch(Settle { force, now, before, beta, free, inverse, ahead });
         });
         pairs.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]])
     }

@@ -14,18 +14,12 @@ pub(super) trait GroupPass<const SUMS: usize> {
     const WORLD_IN_PAIRS: bool = false;
 
     /// Reads ahead, for the group `g`.
-    ///
-    /// # Safety
-    /// The pack has groups `g .. g + EIGHTS`, and nobody else works on their bodies or multipliers.
-    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Self::Ahead<V>;
+    fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Self::Ahead<V>;
 
     /// Works on group `g`, of contacts that have (TWO) or have not a second body, and reads ahead for the
     /// `next`, if any.
-    ///
-    /// # Safety
-    /// As [`GroupPass::read`].
-    unsafe fn group<V: F32Lanes, const TWO: bool>(
-        &self,
+    fn group<V: F32Lanes, const TWO: bool>(
+        &mut self,
         g: usize,
         next: Option<usize>,
         ahead: Self::Ahead<V>,
@@ -33,31 +27,27 @@ pub(super) trait GroupPass<const SUMS: usize> {
     ) -> Self::Ahead<V>;
 }
 
-/// Groups `start..two_end` of contacts of two bodies and `two_end..end` of contacts with the world. Returns
-/// the maxima and the sums; a NaN is the maximum.
-///
-/// # Safety
-/// As [`GroupPass::read`], for all these groups.
+/// Groups 0 .. `two_end` of contacts of two bodies and `two_end..end` of contacts with the world. Returns the
+/// maxima and the sums; a NaN is the maximum.
 #[inline(always)]
-pub(super) unsafe fn run<V: F32Lanes, P: GroupPass<SUMS>, const SUMS: usize>(
-    pass: &P,
-    [start, two_end, end]: [usize; 3],
+pub(super) fn run<V: F32Lanes, P: GroupPass<SUMS>, const SUMS: usize>(
+    mut pass: P,
+    [two_end, end]: [usize; 2],
 ) -> [f64; SUMS] {
     let (mut acc, mut wide) = ([V::zero(); SUMS], [Pair::<V>::zero(); SUMS]);
-    // SAFETY: as the caller promises.
-    unsafe {
-        let mut g = pairs::<V, P, true, SUMS>(pass, start, two_end, &mut wide);
-        if g < two_end {
-            pass.group::<V, true>(g, None, pass.read::<V, true>(g), &mut acc);
-        }
-        g = two_end;
-        if P::WORLD_IN_PAIRS {
-            g = pairs::<V, P, false, SUMS>(pass, g, end, &mut wide);
-        }
-        while g < end {
-            pass.group::<V, false>(g, None, pass.read::<V, false>(g), &mut acc);
-            g += 1;
-        }
+    let mut g = pairs::<V, P, true, SUMS>(&mut pass, 0, two_end, &mut wide);
+    if g < two_end {
+        let ahead = pass.read::<V, true>(g);
+        pass.group::<V, true>(g, None, ahead, &mut acc);
+    }
+    g = two_end;
+    if P::WORLD_IN_PAIRS {
+        g = pairs::<V, P, false, SUMS>(&mut pass, g, end, &mut wide);
+    }
+    while g < end {
+        let ahead = pass.read::<V, false>(g);
+        pass.group::<V, false>(g, None, ahead, &mut acc);
+        g += 1;
     }
     let mut out = [0.0; SUMS];
     for k in 0..SUMS {
@@ -75,26 +65,20 @@ pub(super) unsafe fn run<V: F32Lanes, P: GroupPass<SUMS>, const SUMS: usize>(
 }
 
 /// Groups from `start` on, two at a time; the first that is left over.
-///
-/// # Safety
-/// As [`run`].
 #[inline(always)]
-unsafe fn pairs<V: F32Lanes, P: GroupPass<SUMS>, const TWO: bool, const SUMS: usize>(
-    pass: &P,
+fn pairs<V: F32Lanes, P: GroupPass<SUMS>, const TWO: bool, const SUMS: usize>(
+    pass: &mut P,
     start: usize,
     end: usize,
     wide: &mut [Pair<V>; SUMS],
 ) -> usize {
     let mut g = start;
     if g + 2 <= end {
-        // SAFETY: as the caller promises.
-        unsafe {
-            let mut ahead = pass.read::<Pair<V>, TWO>(g);
-            while g + 2 <= end {
-                let next = if g + 4 <= end { Some(g + 2) } else { None };
-                ahead = pass.group::<Pair<V>, TWO>(g, next, ahead, wide);
-                g += 2;
-            }
+        let mut ahead = pass.read::<Pair<V>, TWO>(g);
+        while g + 2 <= end {
+            let next = if g + 4 <= end { Some(g + 2) } else { None };
+            ahead = pass.group::<Pair<V>, TWO>(g, next, ahead, wide);
+            g += 2;
         }
     }
     g

@@ -10,7 +10,7 @@ use crate::memory;
 use crate::parallel::{self, Shared};
 use crate::problem::{Bodies, Points};
 use crate::simd::vec3::{Vec3, add, add_scaled, sub_cross};
-use crate::simd::{Ends, F32Lanes, Lanes, Packed, Row32, Vectors, load3};
+use crate::simd::{F32Lanes, GroupEnds, Lanes, Packed, Row32, Vectors, load3};
 
 use super::super::contact::update::Friction;
 use super::LEAST;
@@ -37,7 +37,7 @@ pub(super) struct Group {
     pub b: Packed<u32>,
 }
 
-impl Ends for Group {
+impl GroupEnds for Group {
     #[inline(always)]
     fn ends(&self) -> [&Packed<u32>; 2] {
         [&self.a, &self.b]
@@ -192,16 +192,6 @@ impl Pack {
         }
     }
 
-    /// Groups `g .. g + EIGHTS`.
-    ///
-    /// # Safety
-    /// There are such groups.
-    #[inline(always)]
-    pub unsafe fn contacts<V: F32Lanes>(&self, g: usize) -> &[Group] {
-        // SAFETY: as the caller promises.
-        unsafe { self.groups.get_unchecked(g..g + V::EIGHTS) }
-    }
-
     /// The bias across the normals of groups `g .. g + EIGHTS`, if anything slides by itself.
     #[inline(always)]
     pub fn each_drift<V: F32Lanes>(&self, g: usize) -> Option<Vec3<V>> {
@@ -340,10 +330,9 @@ impl Pack {
     /// The reverse of `read`; what is written is inside the cones, exactly.
     pub fn write(&self, p: &Bodies, gamma: &[Vectors], rows: &mut Vec<f64>) {
         let count = 3 * p.points.len();
-        rows.clear();
-        memory::reserve(rows, count);
+        parallel::resize(rows, count, 0.0);
         let unit = self.speed * self.mass;
-        let to = Shared(rows.as_mut_ptr().cast::<[f64; 3]>());
+        let to = Shared(rows.as_chunks_mut::<3>().0.as_mut_ptr());
         self.each(|i, place| {
             let (group, k) = (&gamma[place / 8], place % 8);
             let local = if self.frictionless {
@@ -354,11 +343,9 @@ impl Pack {
                 project_friction(p.points.mu[i], &mut local);
                 local
             };
-            // SAFETY: there is room, and every point is visited once.
-            unsafe { to.at(i).write(local) };
+            // SAFETY: there is a place for every point, and it is visited once.
+            unsafe { *to.at(i) = local };
         });
-        // SAFETY: all have been written.
-        unsafe { rows.set_len(count) };
     }
 
     /// Memory over contacts, bytes.

@@ -10,10 +10,10 @@ use crate::friction_law::FrictionLaw;
 use crate::parallel::{self, Shared};
 use crate::problem::{Bodies, Problem};
 use crate::simd::vec3::{Vec3, sub};
-use crate::simd::{F32Lanes, Kernel, Row32, Simd, Vectors, dispatch, load3, store3};
+use crate::simd::{F32Lanes, Kernel, OwnContacts, Row32, Simd, Vectors, dispatch, load3, store3};
 use crate::solver::fixed_point::{Pass, PassStats, Sweeper};
 
-use super::pack::{Pack, Steps};
+use super::pack::{Group, Pack, Steps};
 use super::{FLOOR, groups, metric};
 pub use by_colour::{BallSweeps, Seen};
 use points::{Push, SUMS, Update, UpdateNormal};
@@ -193,11 +193,10 @@ impl SphereSweeper {
                 extrapolate(*first as usize..*end as usize);
             }
         };
-        let gamma = Shared(now.gamma.as_mut_ptr());
         let view = View {
             pack: &self.pack,
-            from: if self.now_is_best { Shared(self.best.as_mut_ptr()) } else { gamma },
-            gamma,
+            from: if self.now_is_best { Some(&self.best) } else { None },
+            gamma: Shared(now.gamma.as_mut_ptr()),
             rows,
             what: What::Sweep,
             lambda: lambda as f32,
@@ -211,12 +210,11 @@ impl SphereSweeper {
     }
 
     fn walk(&mut self, p: &Bodies, what: What, backward: bool, lambda: f64) -> PassStats {
-        let gamma = Shared(self.now.gamma.as_mut_ptr());
         let kept = self.now_is_best && what == What::Sweep;
         let view = View {
             pack: &self.pack,
-            from: if kept { Shared(self.best.as_mut_ptr()) } else { gamma },
-            gamma,
+            from: if kept { Some(&self.best) } else { None },
+            gamma: Shared(self.now.gamma.as_mut_ptr()),
             rows: Shared(self.now.rows.as_mut_ptr()),
             what,
             lambda: lambda as f32,
@@ -261,9 +259,9 @@ enum What {
 
 struct View<'a> {
     pack: &'a Pack,
-    /// Multipliers before a sweep, and where it leaves those after it: the same place, unless the first are
-    /// to be kept.
-    from: Shared<Vectors>,
+    /// Multipliers before a sweep, where they are to be kept, and where it leaves those after it: else the
+    /// same place.
+    from: Option<&'a [Vectors]>,
     gamma: Shared<Vectors>,
     rows: Shared<Row32>,
     what: What,
@@ -294,18 +292,49 @@ impl View<'_> {
             && self.pack.each_mu.is_empty()
     }
 
-    /// The multipliers that a sweep of groups `g .. g + EIGHTS` starts from.
+    /// The groups of a piece.
     ///
     /// # Safety
-    /// There are such groups, and nobody else works on them.
+    /// Nobody else works on the bodies or multipliers of these contacts as long as the result is there.
     #[inline(always)]
-    unsafe fn start<V: F32Lanes>(&self, g: usize) -> Vec3<V> {
-        // SAFETY: as the caller promises; so below.
-        let mut x: Vec3<V> = load3(unsafe { self.from.slice(g, V::EIGHTS) }, |x| x);
-        if let Some(Momentum { last, before, beta }) = &self.momentum {
-            let before = unsafe { before.slice(g, V::EIGHTS) };
+    unsafe fn own(&self, [first, _, end]: [usize; 3]) -> Own<'_> {
+        let groups = &self.pack.groups[first..end];
+        // SAFETY: as the caller promises. A pack's contacts name rows that are there, and there are as many
+        // multipliers as groups.
+        unsafe {
+            Own {
+                first,
+                contacts: OwnContacts::new(groups, self.rows),
+                gamma: self.gamma.slice(first, groups.len()),
+                before: self.momentum.as_ref().map(|m| m.before.slice(first, groups.len())),
+            }
+        }
+    }
+}
+
+/// Groups of contacts that one thread works on.
+struct Own<'a> {
+    /// Of the pack's.
+    first: usize,
+    contacts: OwnContacts<'a, Group>,
+    /// See [`View`] and [`Momentum`].
+    gamma: &'a mut [Vectors],
+    before: Option<&'a mut [Vectors]>,
+}
+
+impl Own<'_> {
+    /// The multipliers that a sweep of groups `g .. g + EIGHTS` starts from.
+    #[inline(always)]
+    fn start<V: F32Lanes>(&mut self, view: &View, g: usize) -> Vec3<V> {
+        let (own, all) = (g..g + V::EIGHTS, self.first + g..self.first + g + V::EIGHTS);
+        let mut x: Vec3<V> = match view.from {
+            Some(from) => load3(&from[all.clone()], |x| x),
+            None => load3(&self.gamma[own.clone()], |x| x),
+        };
+        if let (Some(Momentum { last, beta, .. }), Some(before)) = (&view.momentum, &mut self.before) {
+            let before = &mut before[own];
             if *beta != 0.0 {
-                let p = sub(load3(&last[g..g + V::EIGHTS], |x| x), load3(before, |x| x));
+                let p = sub(load3(&last[all], |x| x), load3(before, |x| x));
                 let (beta, tiny) = (V::splat(*beta), V::splat(TINY));
                 let mut k = 0;
                 while k < 3 {
@@ -319,17 +348,17 @@ impl View<'_> {
     }
 
     /// The same without friction, where there is one number.
-    ///
-    /// # Safety
-    /// As [`View::start`].
     #[inline(always)]
-    unsafe fn start_along<V: F32Lanes>(&self, g: usize) -> V {
-        // SAFETY: as the caller promises; so below.
-        let mut x = V::load(unsafe { self.from.slice(g, V::EIGHTS) }, |x| &x[0]);
-        if let Some(Momentum { last, before, beta }) = &self.momentum {
-            let before = unsafe { before.slice(g, V::EIGHTS) };
+    fn start_along<V: F32Lanes>(&mut self, view: &View, g: usize) -> V {
+        let (own, all) = (g..g + V::EIGHTS, self.first + g..self.first + g + V::EIGHTS);
+        let mut x = match view.from {
+            Some(from) => V::load(&from[all.clone()], |x| &x[0]),
+            None => V::load(&self.gamma[own.clone()], |x| &x[0]),
+        };
+        if let (Some(Momentum { last, beta, .. }), Some(before)) = (&view.momentum, &mut self.before) {
+            let before = &mut before[own];
             if *beta != 0.0 {
-                let p = V::load(&last[g..g + V::EIGHTS], |x| &x[0]) - V::load(before, |x| &x[0]);
+                let p = V::load(&last[all], |x| &x[0]) - V::load(before, |x| &x[0]);
                 x = x + (V::splat(*beta) * p).flush(V::splat(TINY));
             }
             x.store(before, |x| &mut x[0]);
@@ -351,15 +380,15 @@ impl Kernel for Piece<'_> {
     fn run<S: Simd>(self) -> PassStats {
         let Self { view, piece } = self;
         let range = groups_of(piece);
-        // SAFETY: the pack has the groups of its spans, and the piece's maker has promised the rest.
-        let [most, delta_sq, weighted] = unsafe {
-            match (view.what, view.pack.frictionless) {
-                (What::Push, true) => groups::run::<S::F32, _, SUMS>(&Push::<true>(view), range),
-                (What::Push, false) => groups::run::<S::F32, _, SUMS>(&Push::<false>(view), range),
-                (_, true) => groups::run::<S::F32, _, SUMS>(&UpdateNormal(view), range),
-                (_, false) if view.is_plain() => groups::run::<S::F32, _, SUMS>(&Update::<true>(view), range),
-                (_, false) => groups::run::<S::F32, _, SUMS>(&Update::<false>(view), range),
-            }
+        let ends = [range[1] - range[0], range[2] - range[0]];
+        // SAFETY: the piece's maker has promised that.
+        let own = unsafe { view.own(range) };
+        let [most, delta_sq, weighted] = match (view.what, view.pack.frictionless) {
+            (What::Push, true) => groups::run::<S::F32, _, SUMS>(Push::<true>(own), ends),
+            (What::Push, false) => groups::run::<S::F32, _, SUMS>(Push::<false>(own), ends),
+            (_, true) => groups::run::<S::F32, _, SUMS>(UpdateNormal(view, own), ends),
+            (_, false) if view.is_plain() => groups::run::<S::F32, _, SUMS>(Update::<true>(view, own), ends),
+            (_, false) => groups::run::<S::F32, _, SUMS>(Update::<false>(view, own), ends),
         };
         PassStats { residual: most.sqrt(), delta_sq, weighted, ..PassStats::default() }
     }

@@ -3,7 +3,6 @@
 use crate::parallel;
 use crate::problem::Bodies;
 
-use super::super::contact::layout::Row;
 use super::{BodySweeper, PIECE};
 
 /// d ← β (x - last), last ← x, x ← x + d.
@@ -23,7 +22,7 @@ pub(in crate::solver) fn turn(x: &[f64], last: &[f64], d: &[f64]) -> f64 {
 
 /// [`extrapolate`] by several threads.
 fn extrapolate_all(x: &mut [f64], last: &mut [f64], d: &mut [f64], beta: f64) {
-    parallel::for_each_chunk_of_three([x, last, d], PIECE, |[x, last, d]| extrapolate(x, last, d, beta));
+    parallel::for_each_run(x.len(), [x, last, d], PIECE, |_, [x, last, d]| extrapolate(x, last, d, beta));
 }
 
 impl BodySweeper {
@@ -36,8 +35,12 @@ impl BodySweeper {
         extrapolate(&mut self.general, &mut self.general_before, &mut self.direction_general, beta);
         // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
         let [rows, last, d] =
-            [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| Row::flat(rows));
-        extrapolate_all(rows, last, d, beta);
+            [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| &mut rows[..]);
+        parallel::for_each_run(rows.len(), [rows, last, d], PIECE / 8, |_, [x, last, d]| {
+            for ((x, last), d) in x.iter_mut().zip(last).zip(d) {
+                extrapolate(&mut x.0, &mut last.0, &mut d.0, beta);
+            }
+        });
     }
 
     /// λ times what [`super::PassStats`] calls turn, J.

@@ -3,12 +3,12 @@
 use crate::colour::Span;
 use crate::parallel::Shared;
 use crate::simd::vec3::{self, Vec3, add_dot, add_scaled, cross, dot, scale, sub, sub_cross};
-use crate::simd::{F32Lanes, Kernel, Lanes, Packed, Pair, Row32, Simd, Vectors, load3, store3};
+use crate::simd::{F32Lanes, Kernel, Lanes, OwnContacts, Packed, Pair, Row32, Simd, Vectors, load3, store3};
 
 use super::super::super::contact::update::scaled_step;
 use super::super::groups::{self, GroupPass};
 use super::super::metric::Metric;
-use super::super::pack::{Pack, flushed};
+use super::super::pack::{Group, Pack, flushed};
 
 /// max |S⁻¹ (z - y)|², Σ ⟨z - y, S⁻¹ (z - y)⟩, both for an η_t of the step; Σ ⟨u_y, z - γ⟩, Σ ⟨b, z⟩.
 pub(super) type Sums = [f64; 4];
@@ -70,9 +70,23 @@ impl Kernel for Piece<'_> {
         let mut total = Sums::default();
         while start < end {
             let stop = end.min(start + BLOCK);
-            let range = [start, two_end.clamp(start, stop), stop];
-            // SAFETY: the pack has the groups of its spans, and the piece's maker has promised the rest.
-            add(&mut total, unsafe { groups::run::<S::F32, _, 4>(view, range) });
+            let groups = &view.pack.groups[start..stop];
+            // SAFETY: the piece's maker has promised that nobody else works on them; a pack's contacts name
+            // rows that are there, of velocities, which nobody writes, and of forces; and there are as many
+            // multipliers as groups.
+            let pass = unsafe {
+                Pass {
+                    view,
+                    first: start,
+                    seen: OwnContacts::new(groups, Shared(view.velocity.as_ptr().cast_mut())),
+                    pushed: OwnContacts::new(groups, view.force),
+                    trial: view.trial.slice(start, groups.len()),
+                }
+            };
+            add(
+                &mut total,
+                groups::run::<S::F32, _, 4>(pass, [two_end.clamp(start, stop) - start, stop - start]),
+            );
             start = stop;
         }
         total
@@ -82,64 +96,69 @@ impl Kernel for Piece<'_> {
 /// Groups whose sums are added up in f32.
 const BLOCK: usize = 32;
 
-impl GroupPass<4> for View<'_> {
+/// Groups of contacts that one thread works on, from the `first` of the pack's on.
+struct Pass<'a> {
+    view: &'a View<'a>,
+    first: usize,
+    /// With velocities as rows, and with forces.
+    seen: OwnContacts<'a, Group>,
+    pushed: OwnContacts<'a, Group>,
+    trial: &'a mut [Vectors],
+}
+
+impl GroupPass<4> for Pass<'_> {
     type Ahead<V: F32Lanes> = ();
     const WORLD_IN_PAIRS: bool = true;
 
     #[inline(always)]
-    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, _: usize) {}
+    fn read<V: F32Lanes, const TWO: bool>(&self, _: usize) {}
 
     #[inline(always)]
-    unsafe fn group<V: F32Lanes, const TWO: bool>(
-        &self,
-        g: usize,
-        _: Option<usize>,
-        (): (),
-        acc: &mut [V; 4],
-    ) {
-        let (pack, metric) = (self.pack, &self.metric);
-        // SAFETY: as the caller promises; so below.
-        let contacts = unsafe { pack.contacts::<V>(g) };
+    fn group<V: F32Lanes, const TWO: bool>(&mut self, g: usize, _: Option<usize>, (): (), acc: &mut [V; 4]) {
+        let Self { view, first, seen, pushed, trial } = self;
+        let (pack, metric, at) = (view.pack, &view.metric, *first + g);
+        let (trial, all) = (&mut trial[g..g + V::EIGHTS], at..at + V::EIGHTS);
+        let contacts = seen.groups::<V>(g);
         let n: Vec3<V> = load3(contacts, |c| &c.n);
         let mut bias = scale(V::load(contacts, |c| &c.bias), n);
-        if let Some(drift) = pack.each_drift(g) {
+        if let Some(drift) = pack.each_drift(at) {
             bias = vec3::add(bias, drift);
         }
         // Adds D z to the forces: the arms are -r n and r n, so that both torques turn the same way.
         macro_rules! push {
             ($z:ident) => {
-                unsafe { V::exchange_both::<_, TWO>($z, cross($z, n), self.force.0, contacts) }
+                V::exchange_both::<_, TWO>($z, cross($z, n), pushed, g)
             };
         }
-        let now: Vec3<V> = load3(&self.now[g..g + V::EIGHTS], |x| x);
-        if self.what == What::Push {
+        let now: Vec3<V> = load3(&view.now[all.clone()], |x| x);
+        if view.what == What::Push {
             acc[WORK] = add_dot(acc[WORK], bias, now);
             return push!(now);
         }
-        let [seen, turn] = unsafe { V::relative::<_, TWO, false>(self.velocity.as_ptr(), contacts) };
-        let mut u = sub_cross(seen, turn, n);
-        if self.what == What::Product {
-            return store3(u, unsafe { self.trial.slice(g, V::EIGHTS) });
+        let [moved, turn] = V::relative::<_, TWO, false>(seen, g);
+        let mut u = sub_cross(moved, turn, n);
+        if view.what == What::Product {
+            return store3(u, trial);
         }
         u = flushed(vec3::add(u, bias));
-        let before = load3(&self.before[g..g + V::EIGHTS], |x| x);
-        let y = add_scaled(now, V::splat(self.beta), sub(now, before));
-        let eta = V::splat(self.t) * V::load(contacts, |c| &c.step);
+        let before = load3(&view.before[all.clone()], |x| x);
+        let y = add_scaled(now, V::splat(view.beta), sub(now, before));
+        let eta = V::splat(view.t) * V::load(contacts, |c| &c.step);
         // Along the normal the step is κ times as long as across.
         let (un, more) = (dot(u, n), V::splat(metric.kappa - 1.0));
-        let z = scaled_step(y, [u, n], un, eta, more, metric.friction(pack, g));
+        let z = scaled_step(y, [u, n], un, eta, more, metric.friction(pack, at));
         let d = sub(z, y);
         let along = dot(d, n);
-        let (sq, weight) = (dot(d, d), V::load(&self.weights[g..g + V::EIGHTS], |x| x));
+        let (sq, weight) = (dot(d, d), V::load(&view.weights[all], |x| x));
         let length = sq.sub_product(V::splat(1.0 - 1.0 / metric.kappa), along * along) * weight;
         acc[MEASURE] = acc[MEASURE].larger(metric.square(sq, along) * weight * weight);
-        if self.what == What::Measure {
+        if view.what == What::Measure {
             return;
         }
         acc[LENGTH] = acc[LENGTH] + length;
         acc[DESCENT] = add_dot(acc[DESCENT], u, sub(z, now));
         acc[WORK] = add_dot(acc[WORK], bias, z);
-        store3(z, unsafe { self.trial.slice(g, V::EIGHTS) });
+        store3(z, trial);
         push!(z);
     }
 }

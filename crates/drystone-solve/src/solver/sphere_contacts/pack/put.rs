@@ -63,6 +63,13 @@ impl To {
     unsafe fn put(&self, p: &Bodies, steps: Steps, run: &Run, piece: Span) -> Put {
         let points = &p.points;
         let (first, end) = (piece.start as usize, piece.end as usize);
+        let place = (run.place + (piece.start - run.first)) as usize;
+        let (skip, count) = (place % 8, (place + end - first).div_ceil(8) - place / 8);
+        // SAFETY: these groups are this thread's, and drifts are as many where there are any.
+        let (groups, drifts) = unsafe {
+            let drifts = if self.drifts { self.drift.slice(place / 8, count) } else { &mut [] };
+            (self.groups.slice(place / 8, count), drifts)
+        };
         // Slices of one length: no index below needs a look.
         let [normal, arm_a, arm_b] = [&points.normal, &points.arm_a, &points.arm_b]
             .map(|field| field.each_ref().map(|f| &f[first..end]));
@@ -76,6 +83,7 @@ impl To {
             let mut side = |body: u32, arm: [f64; 3], sign: f64| {
                 let r = sign * dot(arm, n);
                 let off = (0..3).map(|k| (arm[k] - sign * r * n[k]).abs()).fold(0.0, f64::max);
+                // SAFETY: the problem was checked: there is such a body, and it is this thread's.
                 let ball = unsafe { &mut *self.balls.at(body as usize) };
                 if ball.radius == 0.0 {
                     *ball = Ball::new(p, body as usize, r);
@@ -98,7 +106,8 @@ impl To {
             put.stiffest = put.stiffest.max(mass / bound);
             let point = piece.start + j as u32;
             let place = (run.place + (point - run.first)) as usize;
-            let (group, k) = (unsafe { &mut *self.groups.at(place / 8) }, place % 8);
+            let (at, k) = ((skip + j) / 8, (skip + j) % 8);
+            let group = &mut groups[at];
             for c in 0..3 {
                 group.n[c].0[k] = n[c] as f32;
             }
@@ -112,8 +121,7 @@ impl To {
                     WORLD => p.bodies() as u32,
                     body => body,
                 };
-            if self.drifts {
-                let drift = unsafe { &mut *self.drift.at(place / 8) };
+            if let Some(drift) = drifts.get_mut(at) {
                 for c in 0..3 {
                     drift[c].0[k] = (points.drift[c][first + j] * self.speed) as f32;
                 }

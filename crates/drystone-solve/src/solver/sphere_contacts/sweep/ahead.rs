@@ -5,13 +5,13 @@ use crate::friction_law::FrictionLaw;
 use crate::parallel::{self, Shared};
 use crate::problem::Bodies;
 use crate::simd::vec3::{Vec3, add, cross, dot, scale, sub};
-use crate::simd::{F32Lanes, Kernel, Row32, Simd, Vectors, dispatch, load3, store3};
+use crate::simd::{F32Lanes, Kernel, OwnContacts, Row32, Simd, Vectors, dispatch, load3, store3};
 use crate::solver::fixed_point::PassStats;
 
 use super::super::super::contact::update::{Friction, add_slip, scaled_step};
 use super::super::groups::{self, GroupPass};
 use super::super::metric::Metric;
-use super::super::pack::Pack;
+use super::super::pack::{Group, Pack};
 use super::points::Relative;
 use super::rows::Beyond;
 use super::{PIECE, SphereSweeper, groups_of, in_si};
@@ -23,9 +23,9 @@ const REFRESH: u32 = 64;
 /// All a sweep needs; what is shared is as long as the pack says.
 pub(super) struct View<'a> {
     pub pack: &'a Pack,
-    /// γ, γ_last, and where the result goes: the place of γ_last, unless that is to be kept.
+    /// γ, γ_last where that is to be kept, and where the result goes: else the place of γ_last.
     pub now: &'a [Vectors],
-    pub last: Shared<Vectors>,
+    pub last: Option<&'a [Vectors]>,
     pub to: Shared<Vectors>,
     pub rows: Shared<Row32>,
     pub beta: f32,
@@ -82,16 +82,20 @@ impl Kernel for Piece<'_> {
     fn run<S: Simd>(self) -> PassStats {
         let Self { view, piece } = self;
         let range = groups_of(piece);
-        // SAFETY: the pack has the groups of its spans, and the piece's maker has promised the rest.
-        let [most, delta_sq, turn, squares] = unsafe {
-            match (view.rounded.is_some(), view.is_plain(), view.beta != 0.0) {
-                (false, true, true) => groups::run::<S::F32, _, SUMS>(&Update::<true, true>(view), range),
-                (false, true, false) => groups::run::<S::F32, _, SUMS>(&Update::<true, false>(view), range),
-                (false, false, true) => groups::run::<S::F32, _, SUMS>(&Update::<false, true>(view), range),
-                (false, false, false) => groups::run::<S::F32, _, SUMS>(&Update::<false, false>(view), range),
-                (true, true, _) => groups::run::<S::F32, _, SUMS>(&Rounded::<true>(view), range),
-                (true, false, _) => groups::run::<S::F32, _, SUMS>(&Rounded::<false>(view), range),
-            }
+        let (ends, groups) =
+            ([range[1] - range[0], range[2] - range[0]], &view.pack.groups[range[0]..range[2]]);
+        // SAFETY: the piece's maker has promised that nobody else works on them; a pack's contacts name rows
+        // that are there, and there are as many multipliers as groups.
+        let (contacts, to) =
+            unsafe { (OwnContacts::new(groups, view.rows), view.to.slice(range[0], groups.len())) };
+        let own = Own { view, first: range[0], contacts, to };
+        let [most, delta_sq, turn, squares] = match (view.rounded, view.is_plain(), view.beta != 0.0) {
+            (None, true, true) => groups::run::<S::F32, _, SUMS>(Update::<true, true>(own), ends),
+            (None, true, false) => groups::run::<S::F32, _, SUMS>(Update::<true, false>(own), ends),
+            (None, false, true) => groups::run::<S::F32, _, SUMS>(Update::<false, true>(own), ends),
+            (None, false, false) => groups::run::<S::F32, _, SUMS>(Update::<false, false>(own), ends),
+            (Some(to), true, _) => groups::run::<S::F32, _, SUMS>(Rounded::<true>(own, to), ends),
+            (Some(to), false, _) => groups::run::<S::F32, _, SUMS>(Rounded::<false>(own, to), ends),
         };
         PassStats { residual: most.sqrt(), delta_sq, turn, squares, ..PassStats::default() }
     }
@@ -102,32 +106,37 @@ const SUMS: usize = 4;
 
 /// Updates contacts from γ + β (γ - γ_last); β is not zero where it MOVES. PLAIN: nothing drifts, friction is
 /// one number for all, and the law is the relaxed one.
-struct Update<'a, const PLAIN: bool, const MOVES: bool>(&'a View<'a>);
+struct Update<'a, const PLAIN: bool, const MOVES: bool>(Own<'a>);
 
 /// The same, always as if it moved; its second number is the largest size of a term of the third, and terms
 /// of the third and the fourth are rounded.
-struct Rounded<'a, const PLAIN: bool>(&'a View<'a>);
+struct Rounded<'a, const PLAIN: bool>(Own<'a>, [Rounding; 2]);
+
+/// Groups of contacts that one thread works on, from the `first` of the pack's on, and where the results go.
+struct Own<'a> {
+    view: &'a View<'a>,
+    first: usize,
+    contacts: OwnContacts<'a, Group>,
+    to: &'a mut [Vectors],
+}
 
 impl<const PLAIN: bool, const MOVES: bool> GroupPass<SUMS> for Update<'_, PLAIN, MOVES> {
     type Ahead<V: F32Lanes> = Relative<V>;
 
     #[inline(always)]
-    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
-        // SAFETY: as the caller promises.
-        unsafe { self.0.read::<V, TWO>(g) }
+    fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
+        V::relative::<_, TWO, true>(&self.0.contacts, g)
     }
 
     #[inline(always)]
-    unsafe fn group<V: F32Lanes, const TWO: bool>(
-        &self,
+    fn group<V: F32Lanes, const TWO: bool>(
+        &mut self,
         g: usize,
         next: Option<usize>,
         seen: Relative<V>,
         acc: &mut [V; SUMS],
     ) -> Relative<V> {
-        // SAFETY: as the caller promises.
-        let (ahead, [sq, turn, weight, measure]) =
-            unsafe { self.0.update::<V, TWO, PLAIN, MOVES>(g, next, seen) };
+        let (ahead, [sq, turn, weight, measure]) = self.0.update::<V, TWO, PLAIN, MOVES>(g, next, seen);
         acc[0] = acc[0].larger(measure);
         acc[1] = acc[1] + sq;
         if MOVES {
@@ -143,71 +152,54 @@ impl<const PLAIN: bool> GroupPass<SUMS> for Rounded<'_, PLAIN> {
     const MAXIMA: usize = 2;
 
     #[inline(always)]
-    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
-        // SAFETY: as the caller promises.
-        unsafe { self.0.read::<V, TWO>(g) }
+    fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
+        V::relative::<_, TWO, true>(&self.0.contacts, g)
     }
 
     #[inline(always)]
-    unsafe fn group<V: F32Lanes, const TWO: bool>(
-        &self,
+    fn group<V: F32Lanes, const TWO: bool>(
+        &mut self,
         g: usize,
         next: Option<usize>,
         seen: Relative<V>,
         acc: &mut [V; SUMS],
     ) -> Relative<V> {
-        // SAFETY: as the caller promises.
-        let (ahead, [_, turn, weight, measure]) =
-            unsafe { self.0.update::<V, TWO, PLAIN, true>(g, next, seen) };
+        let Self(own, [turns, squares]) = self;
+        let (ahead, [_, turn, weight, measure]) = own.update::<V, TWO, PLAIN, true>(g, next, seen);
         let turn = turn * weight;
         acc[0] = acc[0].larger(measure);
         acc[1] = acc[1].larger(turn).larger(V::zero() - turn);
-        if let Some([turns, squares]) = self.0.rounded {
-            acc[2] = acc[2] + turns.round(turn);
-            acc[3] = acc[3] + squares.round(measure);
-        }
+        acc[2] = acc[2] + turns.round(turn);
+        acc[3] = acc[3] + squares.round(measure);
         ahead
     }
 }
 
-impl View<'_> {
-    /// See [`GroupPass::read`].
-    ///
-    /// # Safety
-    /// As there.
-    #[inline(always)]
-    unsafe fn read<V: F32Lanes, const TWO: bool>(&self, g: usize) -> Relative<V> {
-        // SAFETY: as the caller promises.
-        unsafe { V::relative::<_, TWO, true>(self.rows.0, self.pack.contacts::<V>(g)) }
-    }
-
+impl Own<'_> {
     /// See [`Update`]; |Δ|², ⟨Δ, S⁻¹ (γ_new - γ)⟩ as two factors, and |S⁻¹ Δ|².
-    ///
-    /// # Safety
-    /// As [`GroupPass::group`].
     #[inline(always)]
-    unsafe fn update<V: F32Lanes, const TWO: bool, const PLAIN: bool, const MOVES: bool>(
-        &self,
+    fn update<V: F32Lanes, const TWO: bool, const PLAIN: bool, const MOVES: bool>(
+        &mut self,
         g: usize,
         next: Option<usize>,
         seen: Relative<V>,
     ) -> (Relative<V>, [V; 4]) {
-        let view = self;
-        let (pack, metric) = (view.pack, &view.metric);
-        // SAFETY: as the caller promises; so below.
-        let contacts = unsafe { pack.contacts::<V>(g) };
+        let Own { view, first, contacts: own, to } = self;
+        let (pack, metric, at) = (view.pack, &view.metric, *first + g);
+        let (to, all) = (&mut to[g..g + V::EIGHTS], at..at + V::EIGHTS);
+        let contacts = own.groups::<V>(g);
         let n: Vec3<V> = load3(contacts, |c| &c.n);
-        let mut u = pack.velocity::<V, PLAIN>(g, contacts, n, seen);
-        let friction: Friction<V> = if PLAIN { metric.same_friction() } else { metric.friction(pack, g) };
+        let mut u = pack.velocity::<V, PLAIN>(at, contacts, n, seen);
+        let friction: Friction<V> = if PLAIN { metric.same_friction() } else { metric.friction(pack, at) };
         let mut un = dot(u, n);
         if !PLAIN && view.coulomb {
             (u, un) = add_slip(u, un, n, friction.mu);
         }
-        let now: Vec3<V> = load3(&view.now[g..g + V::EIGHTS], |x| x);
+        let now: Vec3<V> = load3(&view.now[all.clone()], |x| x);
         // What rounding takes from y is given to the rows, which know nothing of it.
         let (mut y, mut lost) = (now, [V::zero(); 3]);
         if MOVES {
-            let last = load3(unsafe { view.last.slice(g, V::EIGHTS) }, |x| x);
+            let last = load3(view.last.map_or(&*to, |last| &last[all]), |x| x);
             let ahead = scale(V::splat(view.beta), sub(now, last));
             y = add(now, ahead);
             lost = sub(ahead, sub(y, now));
@@ -217,16 +209,12 @@ impl View<'_> {
         let new = scaled_step(y, [u, n], un, eta, V::splat(kappa - 1.0), friction);
         let delta = sub(new, y);
         let push = if MOVES { sub(delta, lost) } else { delta };
-        // SAFETY: as the caller promises.
-        let ahead = unsafe {
-            let ahead = match next {
-                Some(next) => self.read::<V, TWO>(next),
-                None => seen,
-            };
-            store3(new, view.to.slice(g, V::EIGHTS));
-            V::exchange_both::<_, TWO>(push, cross(push, n), view.rows.0, contacts);
-            ahead
+        let ahead = match next {
+            Some(next) => V::relative::<_, TWO, true>(own, next),
+            None => seen,
         };
+        store3(new, to);
+        V::exchange_both::<_, TWO>(push, cross(push, n), own, g);
         let weight = V::one() / eta;
         let (sq, part) = (dot(delta, delta), dot(delta, n));
         let measure = metric.square(sq, part) * weight * weight;
@@ -284,12 +272,11 @@ impl SphereSweeper {
                 extrapolate(*first as usize..*end as usize);
             }
         };
-        let to = Shared(before.gamma.as_mut_ptr());
         let view = View {
             pack,
             now: &now.gamma,
-            last: if keep { Shared(best.as_mut_ptr()) } else { to },
-            to,
+            last: if keep { Some(best) } else { None },
+            to: Shared(before.gamma.as_mut_ptr()),
             rows,
             beta,
             metric: Metric::new(self.kappa, pack.mu),

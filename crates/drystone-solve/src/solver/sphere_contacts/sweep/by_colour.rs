@@ -123,7 +123,7 @@ impl BallSweeps {
         let wider = if *momentum { (1.0 / metric::across(pack.kappa)) as f32 } else { 1.0 };
         let view = View {
             pack,
-            from: gamma,
+            from: None,
             gamma,
             rows: Shared(now.rows.as_mut_ptr()),
             what,
@@ -166,7 +166,7 @@ impl BallSweeps {
         let view = ahead::View {
             pack,
             now: &now.gamma,
-            last,
+            last: None,
             to: last,
             rows: Shared(now.rows.as_mut_ptr()),
             beta: beta as f32,
