@@ -5,6 +5,7 @@
 //! compiler makes lanes of them as wide as the machine has; what they say is added up one by one in their
 //! order, so that neither the width nor anything else changes a bit.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::friction_law::FrictionLaw;
@@ -17,6 +18,8 @@ use super::{Tally, unknown};
 const NEAR: f64 = 1e-12;
 /// Points of a run.
 const RUN: usize = 32;
+/// Lanes of the widest registers.
+const WIDEST: usize = 8;
 
 type Lanes = [f64; RUN];
 
@@ -85,14 +88,14 @@ impl Run {
         inv_inertia: [[NOTHING; 6]; 2],
     };
 
-    /// Takes the points of `range`, at most [`RUN`]; lanes that are left over keep what they had.
+    /// Takes the points of `range`, at most [`RUN`]; lanes that are left over keep what they had, which may be
+    /// another problem's.
     fn load(&mut self, p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6]]) {
         let points = &p.points;
         let m = range.len();
-        let copy = |to: &mut Lanes, from: &Vec<f64>| {
-            if !from.is_empty() {
-                to[..m].copy_from_slice(&from[range.clone()]);
-            }
+        let copy = |to: &mut Lanes, from: &Vec<f64>| match from.is_empty() {
+            true => to[..m].fill(0.0),
+            false => to[..m].copy_from_slice(&from[range.clone()]),
         };
         for k in 0..3 {
             copy(&mut self.normal[k], &points.normal[k]);
@@ -137,10 +140,11 @@ impl Run {
         self.inv_mass[side][lane] + if mu == 0.0 { smooth } else { rough }
     }
 
-    /// Looks at all lanes.
+    /// Looks at the first lanes, of which `count` are asked for.
     #[inline(always)]
-    fn look<const COULOMB: bool>(&self, to: &mut Seen) {
-        for lane in 0..RUN {
+    fn look<const COULOMB: bool>(&self, count: usize, to: &mut Seen) {
+        // Whole registers: a lane that is left over costs nothing, and one of its own as much as eight.
+        for lane in 0..count.next_multiple_of(WIDEST).min(RUN) {
             let (n, mu) = (at(&self.normal, lane), self.mu[lane]);
             let [t1, t2] = basis(n);
             let x = at(&self.gamma, lane);
@@ -226,6 +230,7 @@ impl Run {
 /// [`Run::look`] for the registers of this machine.
 struct Look<'a, const COULOMB: bool> {
     run: &'a Run,
+    count: usize,
     to: &'a mut Seen,
 }
 
@@ -234,29 +239,36 @@ impl<const COULOMB: bool> Kernel for Look<'_, COULOMB> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        self.run.look::<COULOMB>(self.to);
+        self.run.look::<COULOMB>(self.count, self.to);
     }
 }
 
-fn look<const COULOMB: bool>(run: &Run, to: &mut Seen) {
-    dispatch(Look::<COULOMB> { run, to });
+fn look<const COULOMB: bool>(run: &Run, count: usize, to: &mut Seen) {
+    dispatch(Look::<COULOMB> { run, count, to });
+}
+
+thread_local! {
+    /// Zeros of so many numbers take longer than a look at a few points.
+    static SCRATCH: RefCell<Box<(Run, Seen)>> = RefCell::new(Box::new((Run::NONE, Seen::NONE)));
 }
 
 /// The points of `range`, once each; `v` are the bodies' velocities.
 pub(super) fn judge(p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6]], t: &mut Tally) {
     let soft = !p.points.compliance[0].is_empty();
-    let (mut run, mut seen) = (Run::NONE, Seen::NONE);
-    for first in range.clone().step_by(RUN) {
-        let part = first..range.end.min(first + RUN);
-        run.load(p, part.clone(), gamma, v);
-        match t.model {
-            FrictionLaw::Ccp => look::<false>(&run, &mut seen),
-            FrictionLaw::Coulomb => look::<true>(&run, &mut seen),
+    SCRATCH.with_borrow_mut(|scratch| {
+        let (run, seen) = &mut **scratch;
+        for first in range.clone().step_by(RUN) {
+            let part = first..range.end.min(first + RUN);
+            run.load(p, part.clone(), gamma, v);
+            match t.model {
+                FrictionLaw::Ccp => look::<false>(run, part.len(), seen),
+                FrictionLaw::Coulomb => look::<true>(run, part.len(), seen),
+            }
+            for lane in 0..part.len() {
+                seen.add(lane, run, soft, t);
+            }
         }
-        for lane in 0..part.len() {
-            seen.add(lane, &run, soft, t);
-        }
-    }
+    });
 }
 
 impl Seen {
@@ -397,6 +409,24 @@ mod tests {
         }
     }
 
+    /// What a thread judged before leaves nothing behind: neither compliance nor drift nor further points.
+    #[test]
+    fn problems_do_not_see_each_other() {
+        let (soft, many) = heap(FrictionLaw::Ccp, true);
+        let Problem::Bodies(mut soft) = soft else { unreachable!() };
+        soft.points.drift = [1.0, 2.0, 3.0].map(|x| vec![x; soft.points.len()]);
+        let (rigid, gamma) = heap(FrictionLaw::Ccp, false);
+        let Problem::Bodies(rigid) = &rigid else { unreachable!() };
+        let say = |p: &Bodies, gamma: &[f64]| {
+            let mut tally = Tally::new(FrictionLaw::Ccp);
+            judge(p, 0..p.points.len().min(5), gamma, &p.v_free, &mut tally);
+            format!("{:?}", tally.finish())
+        };
+        let alone = std::thread::scope(|s| s.spawn(|| say(rigid, &gamma)).join().unwrap());
+        assert_ne!(say(&soft, &many), alone);
+        assert_eq!(say(rigid, &gamma), alone);
+    }
+
     /// The plain code and the widest lanes say the same, bit for bit.
     #[test]
     fn lanes_change_nothing() {
@@ -405,8 +435,13 @@ mod tests {
             let Problem::Bodies(p) = &problem else { unreachable!() };
             let (mut run, mut wide, mut plain) = (Run::NONE, Seen::NONE, Seen::NONE);
             run.load(p, 0..RUN, &gamma, &p.v_free);
-            look::<COULOMB>(&run, &mut wide);
-            run.look::<COULOMB>(&mut plain);
+            look::<COULOMB>(&run, RUN, &mut wide);
+            run.look::<COULOMB>(RUN, &mut plain);
+            // Few points are looked at in fewer lanes.
+            let mut few = Seen::NONE;
+            look::<COULOMB>(&run, 3, &mut few);
+            assert_eq!(few.residual[..8], plain.residual[..8]);
+            assert_eq!(few.residual[8..], [0.0; RUN - 8]);
             let all = |s: &Seen| {
                 let own = [s.residual, s.apart, s.outside, s.back, s.work, s.spring, s.bias, s.multipliers];
                 own.into_iter().chain(s.rigid).flatten().map(f64::to_bits).collect::<Vec<_>>()

@@ -9,6 +9,14 @@ use crate::parallel::Shared;
 #[repr(C, align(64))]
 pub(crate) struct Row64(pub [f64; 8]);
 
+impl Row64 {
+    /// All numbers of all rows: loops over eight at a time take twice as long.
+    pub fn flat(rows: &mut [Self]) -> &mut [f64] {
+        // SAFETY: a row is eight numbers and nothing else.
+        unsafe { std::slice::from_raw_parts_mut(rows.as_mut_ptr().cast(), 8 * rows.len()) }
+    }
+}
+
 /// The bodies of some contacts, by side. All of their numbers are below a bound, so that no look at a row has
 /// to ask again.
 #[derive(Clone, Copy)]

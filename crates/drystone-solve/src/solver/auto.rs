@@ -50,7 +50,7 @@ const RUN: usize = 16;
 
 fn make(_: &Spec) -> Result<Box<dyn Solver>, BadSpec> {
     Ok(Box::new(Auto {
-        workers: vec![Worker::new()?],
+        workers: vec![Box::new(Worker::new()?)],
         islands: Islands::default(),
         together: Extract::default(),
         judge: Judge::default(),
@@ -172,8 +172,8 @@ struct Ended {
 }
 
 struct Auto {
-    /// One for each thread that ever worked at the same time.
-    workers: Vec<Worker>,
+    /// One for each thread that ever worked at the same time. They are large, and change hands.
+    workers: Vec<Box<Worker>>,
     islands: Islands,
     together: Extract,
     judge: Judge,
@@ -282,7 +282,7 @@ impl Auto {
             let mut parts: Vec<Vec<Result<Ended, Malformed>>> = Vec::new();
             parallel::map_ranges(little.len(), RUN, &mut parts, |range| {
                 let known = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                let mut worker = match known.map_or_else(Worker::new, Ok) {
+                let mut worker = match known.map_or_else(|| Worker::new().map(Box::new), Ok) {
                     Ok(worker) => worker,
                     Err(e) => return vec![Err(Malformed(e.0))],
                 };

@@ -284,18 +284,9 @@ impl Sweeper for BodySweeper {
         }
         conjugate_and_mark(&mut self.general, &mut self.general_before, &mut self.direction_general, beta);
         // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
-        let [rows, before, p] = [&mut self.rows, &mut self.rows_before, &mut self.direction_rows];
-        parallel::for_each_run(
-            rows.len(),
-            [rows, before, p].map(|x| &mut x[..]),
-            PIECE / 8,
-            |_, [x, before, p]| {
-                for ((x, before), p) in x.iter_mut().zip(before).zip(p) {
-                    conjugate(&mut x.0, &before.0, &mut p.0, beta);
-                    *before = *x;
-                }
-            },
-        );
+        let [rows, before, p] =
+            [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| Row::flat(rows));
+        conjugate_and_mark(rows, before, p, beta);
         self.marked = true;
     }
 

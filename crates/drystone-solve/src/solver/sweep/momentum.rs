@@ -3,6 +3,7 @@
 use crate::parallel;
 use crate::problem::Bodies;
 
+use super::super::contact::layout::Row;
 use super::{BodySweeper, PIECE};
 
 /// d ← β (x - last), last ← x, x ← x + d.
@@ -35,12 +36,8 @@ impl BodySweeper {
         extrapolate(&mut self.general, &mut self.general_before, &mut self.direction_general, beta);
         // 1/m and 1/I are in the rows too, and do not change: their difference is zero.
         let [rows, last, d] =
-            [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| &mut rows[..]);
-        parallel::for_each_run(rows.len(), [rows, last, d], PIECE / 8, |_, [x, last, d]| {
-            for ((x, last), d) in x.iter_mut().zip(last).zip(d) {
-                extrapolate(&mut x.0, &mut last.0, &mut d.0, beta);
-            }
-        });
+            [&mut self.rows, &mut self.rows_before, &mut self.direction_rows].map(|rows| Row::flat(rows));
+        extrapolate_all(rows, last, d, beta);
     }
 
     /// λ times what [`super::PassStats`] calls turn, J.
