@@ -392,7 +392,7 @@ mod tests {
             Ball { radius, inv_mass, inv_inertia: 2.5 * inv_mass / (radius * radius), free }
         };
         let contact = |i: u32| BallContact {
-            bodies: [2 * i, if i % 7 == 0 { WORLD } else { 2 * i + 1 }],
+            bodies: [2 * i, if i.is_multiple_of(7) { WORLD } else { 2 * i + 1 }],
             normal: DVec3::new(number(i, 9), number(i, 10), 1.0).normalize().to_array(),
             bias: 0.1 * number(i, 11),
             drift: [0.0; 3],
