@@ -1,6 +1,6 @@
 //! Sweeps over contacts of balls alone, in single precision and eight at a time: the kernels of
-//! `drystone-solve`, colour by colour. What they come to is judged in double precision, and goes on in it where
-//! digits are missing (`sweeps.rs`).
+//! `drystone-solve`, colour by colour. What they come to is judged in double precision, and goes on in it
+//! where digits are missing (`sweeps.rs`).
 //!
 //! What a contact comes to follows from its bodies' numbers, whichever contacts stand beside it in a group of
 //! eight. Sums over contacts are of terms that are rounded to whole units first, so that they may be added up
@@ -276,8 +276,8 @@ pub struct Came {
 }
 
 /// Sweeps over the contacts of a walk, which is left with what they have come to; `accelerated`: under
-/// Nesterov's momentum, and with friction. None, on all ranks and with nothing done, if these are not contacts
-/// of balls alone.
+/// Nesterov's momentum, and with friction. None, on all ranks and with nothing done, if these are not
+/// contacts of balls alone.
 pub fn sweep(posed: &Posed, walk: &mut Walk, of: &Colours, stop: &Stop, accelerated: bool) -> Option<Came> {
     let balls = balls_of(posed, walk);
     let units = units(walk, &balls, accelerated)?;
@@ -392,7 +392,7 @@ mod tests {
             Ball { radius, inv_mass, inv_inertia: 2.5 * inv_mass / (radius * radius), free }
         };
         let contact = |i: u32| BallContact {
-            bodies: [2 * i, if i % 7 == 0 { WORLD } else { 2 * i + 1 }],
+            bodies: [2 * i, if i.is_multiple_of(7) { WORLD } else { 2 * i + 1 }],
             normal: DVec3::new(number(i, 9), number(i, 10), 1.0).normalize().to_array(),
             bias: 0.1 * number(i, 11),
             drift: [0.0; 3],

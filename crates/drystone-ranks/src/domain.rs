@@ -239,8 +239,8 @@ impl Domain {
         self.settle(comm, kept, 0.0, None)
     }
 
-    /// Whether ranks differ so much in what they have computed since space was cut, `seconds`, that it is to be
-    /// cut anew.
+    /// Whether ranks differ so much in what they have computed since space was cut, `seconds`, that it is to
+    /// be cut anew.
     pub fn is_uneven(&self, comm: &dyn Comm, seconds: f64) -> bool {
         if self.age < RECUT || comm.size() == 1 {
             return false;
@@ -251,8 +251,8 @@ impl Domain {
         most[0] * comm.size() as f64 > BALANCED * 1e-6 * sum[0] as f64
     }
 
-    /// What each own body costs, where space is to be cut anew: by its contacts, and by how long this rank took
-    /// for all of them.
+    /// What each own body costs, where space is to be cut anew: by its contacts, and by how long this rank
+    /// took for all of them.
     fn weights(&self, comm: &dyn Comm, seconds: f64) -> Option<Vec<i64>> {
         if !self.is_uneven(comm, seconds) {
             return None;
@@ -562,4 +562,56 @@ impl Kept {
 fn twist(m: &BodyMotion) -> [f64; 6] {
     let w = m.rotation * m.omega;
     [m.velocity.x, m.velocity.y, m.velocity.z, w.x, w.y, w.z]
+}
+
+#[cfg(test)]
+mod tests {
+    use drystone::{BodyDef, Settings, Shape};
+
+    use super::*;
+    use crate::threads;
+
+    /// Balls that touch their neighbours in a row, and as many that touch nobody, above a floor far below.
+    fn world() -> World {
+        let mut world = World::new(Settings::default()).unwrap();
+        world.add_body(BodyDef::fixed(Shape::HalfSpace).at(DVec3::Z * -100.0)).unwrap();
+        for i in 0..40 {
+            let x = if i < 20 { 0.2 * f64::from(i) } else { 10.0 + f64::from(i) };
+            let ball = BodyDef::solid(Shape::Sphere { radius: 0.1 }, 1000.0);
+            world.add_body(ball.at(DVec3::X * x)).unwrap();
+        }
+        world
+    }
+
+    #[test]
+    fn bodies_weigh_what_their_contacts_and_their_ranks_cost() {
+        let told = threads::run(2, |comm| {
+            let mut domain = Domain::new(comm, world()).unwrap();
+            domain.part.world.stage_predict().unwrap();
+            let own = domain.own.clone();
+            domain.part.world.stage_contacts(|[a, b]: [u32; 2]| own[a as usize] || own[b as usize]);
+            let even = domain.weights(comm, 1.0);
+            domain.age = RECUT;
+            let balanced = domain.weights(comm, 1.0);
+            let seconds = [3.0, 1.0][comm.rank()];
+            let slots = &domain.movers.slots[..domain.movers.own];
+            let touches = |slot: &u32| domain.part.bodies[*slot as usize] <= 20;
+            let row: Vec<bool> = slots.iter().map(touches).collect();
+            (even, balanced, domain.weights(comm, seconds).unwrap(), row)
+        });
+        for (early, balanced, weights, row) in &told {
+            assert!(early.is_none() && balanced.is_none(), "only after some steps, and where ranks differ");
+            let of =
+                |touches: bool| weights.iter().zip(row).filter(move |(_, t)| **t == touches).map(|(w, _)| *w);
+            if let (Some(light), Some(heavy)) = (of(false).max(), of(true).min()) {
+                // To whole numbers.
+                assert!(2 * heavy + 4 >= 3 * light, "{weights:?}");
+            }
+        }
+        let sums: Vec<i64> = told.iter().map(|t| t.2.iter().sum()).collect();
+        assert!(
+            (sums[0] - 3 * sums[1]).abs() < sums[1] / 10,
+            "the slower rank has the most to give: {sums:?}"
+        );
+    }
 }

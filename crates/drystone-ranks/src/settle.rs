@@ -1,9 +1,9 @@
 //! The few contacts that sweeps have left above the tolerance, solved one by one: `settle.rs` of
 //! `drystone-solve`, which says why, over ranks.
 //!
-//! In a round contacts wait that have a body which has moved in the round before. They are looked at colour by
-//! colour, and solved where they are above the tolerance. Colours of which no contact waits anywhere are left
-//! out, so that a round costs as many messages as it has colours, however many contacts there are.
+//! In a round contacts wait that have a body which has moved in the round before. They are looked at colour
+//! by colour, and solved where they are above the tolerance. Colours of which no contact waits anywhere are
+//! left out, so that a round costs as many messages as it has colours, however many contacts there are.
 
 use glam::DVec3;
 

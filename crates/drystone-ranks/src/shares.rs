@@ -14,8 +14,8 @@ pub struct Shares {
     pub receives: Vec<u32>,
 }
 
-/// What goes by colour, as so many numbers a body. A body's go to a rank that has it as a ghost and not the contact
-/// that it has in this colour.
+/// What goes by colour, as so many numbers a body. A body's go to a rank that has it as a ghost and not the
+/// contact that it has in this colour.
 pub fn shares(walk: &Walk, of: &Colours, numbers: usize) -> Vec<Shares> {
     let movers = walk.movers();
     let own = movers.own as u32;

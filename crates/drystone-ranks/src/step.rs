@@ -57,8 +57,8 @@ pub fn any(comm: &dyn Comm, here: bool) -> bool {
     flag[0] > 0.0
 }
 
-/// Makes sure that all contacts of own bodies at velocities `v` are found here, and now and then that the load is
-/// even. True if bodies have changed places for that.
+/// Makes sure that all contacts of own bodies at velocities `v` are found here, and now and then that the
+/// load is even. True if bodies have changed places for that.
 fn cover(comm: &dyn Comm, domain: &mut Domain, v: &[[f64; 6]], seconds: f64) -> Result<bool, RanksError> {
     let uneven = domain.is_time() && domain.is_uneven(comm, seconds);
     if !uneven && !domain.is_short(comm, |slot| v[slot], |_| 0.0) {

@@ -7,8 +7,8 @@
 //! diag(g_n, g_t, g_t) is nowhere below its own block of N + C, so that every step lowers the objective;
 //! contacts of balls are solved exactly by one (docs/decisions/0019-two-scales-for-a-cone.md).
 //!
-//! Contacts of balls are first swept in single precision (`balls.rs`). Once the residual is small on the whole,
-//! the few contacts above the tolerance are solved one by one (`settle.rs`).
+//! Contacts of balls are first swept in single precision (`balls.rs`). Once the residual is small on the
+//! whole, the few contacts above the tolerance are solved one by one (`settle.rs`).
 
 use drystone_solve::memory::prefetch_item;
 use drystone_solve::parallel::{self, Shared};

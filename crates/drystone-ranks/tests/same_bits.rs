@@ -148,8 +148,8 @@ fn bodies_of_all_shapes() {
     }
 }
 
-/// Balls of two frictions, of which some lie on a belt, and many that overlap: all that sweeps in single precision
-/// distinguish.
+/// Balls of two frictions, of which some lie on a belt, and many that overlap: all that sweeps in single
+/// precision distinguish.
 #[test]
 fn balls_of_two_frictions_and_a_belt() {
     let make = || {

@@ -1,5 +1,5 @@
-//! Sweeps colour by colour, for a caller who has a part of a problem and shares bodies with others: what comes
-//! of a contact, and every sum, is the same whatever else is in the part.
+//! Sweeps colour by colour, for a caller who has a part of a problem and shares bodies with others: what
+//! comes of a contact, and every sum, is the same whatever else is in the part.
 
 use crate::colour::Span;
 use crate::parallel::{self, Shared};
