@@ -30,8 +30,8 @@ mod own {
         layout.size() >= LARGE && layout.align() <= system::PAGE
     }
 
-    // SAFETY: whose a piece of memory is follows from its layout alone, so that everything goes back to where it
-    // came from.
+    // SAFETY: whose a piece of memory is follows from its layout alone, so that everything goes back to where
+    // it came from.
     unsafe impl GlobalAlloc for Memory {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             match is_large(&layout) {
@@ -60,8 +60,8 @@ mod own {
         }
 
         unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            // SAFETY: the caller sees to it that `size` is one for this alignment; `place` came from the source
-            // that its layout says, and whatever is copied is there on both sides.
+            // SAFETY: the caller sees to it that `size` is one for this alignment; `place` came from the
+            // source that its layout says, and whatever is copied is there on both sides.
             unsafe {
                 let wanted = Layout::from_size_align_unchecked(size, layout.align());
                 match (is_large(&layout), is_large(&wanted)) {

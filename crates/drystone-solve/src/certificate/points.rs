@@ -88,8 +88,8 @@ impl Run {
         inv_inertia: [[NOTHING; 6]; 2],
     };
 
-    /// Takes the points of `range`, at most [`RUN`]; lanes that are left over keep what they had, which may be
-    /// another problem's.
+    /// Takes the points of `range`, at most [`RUN`]; lanes that are left over keep what they had, which may
+    /// be another problem's.
     fn load(&mut self, p: &Bodies, range: Range<usize>, gamma: &[f64], v: &[[f64; 6]]) {
         let points = &p.points;
         let m = range.len();
