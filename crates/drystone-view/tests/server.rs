@@ -166,7 +166,7 @@ fn silent_sockets_keep_no_page_out_and_busy_ones_are_kept() {
     };
     assert!(told.contains("503") && busy.len() == 64, "{told}, {}", busy.len());
     let told = ask(address, &["GET / HTTP/1.1", &host]);
-    assert!(told.starts_with("HTTP/1.1 503") && told.contains("close one that is open"), "{told}");
+    assert!(told.starts_with("HTTP/1.1 503") && told.contains("too many open pages"), "{told}");
     for socket in &mut busy {
         say(socket, Command::Want { from: 0, count: 1 });
         let _ = hear(socket).expect("it is served as before");

@@ -203,7 +203,7 @@ fn a_recording_is_no_scene_and_takes_no_options_of_one() {
     for line in ["run rec", "run rec/run.00000.h5", "live rec --no-open", "state rec --to x.json"] {
         holds(
             &scratch.bad(line),
-            &["is a recording, and no scene", "drystone view rec", "drystone resume rec"],
+            &["is a recording, not a scene", "drystone view rec", "drystone resume rec"],
         );
     }
     holds(&scratch.bad("run ."), &[".toml", ".json"]);

@@ -412,6 +412,10 @@ fn keep(
 
 /// Appends what `of` keeps of all that the tasks have found, in their order.
 fn gather<C: Send>(tasks: &[Chunk], out: &mut Vec<C>, of: impl Fn(&Contact) -> C + Sync) {
+    if let [only] = tasks {
+        memory::reserve(out, only.found.len());
+        return out.extend(only.found.iter().map(of));
+    }
     let counts: Vec<usize> = tasks.iter().map(|task| task.found.len()).collect();
     parallel::append(out, &counts, |t| tasks[t].found.iter().map(&of));
 }
