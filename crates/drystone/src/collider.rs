@@ -1,7 +1,7 @@
 //! Colliders of living bodies: ids of their own, adding, removing, changing.
 //!
 //! A body's mass, centre of mass and inertia are its own and do not follow from its shapes:
-//! [`World::set_mass`] changes them.
+//! [`crate::World::set_mass`] changes them.
 
 use glam::DVec3;
 use serde::{Deserialize, Serialize};

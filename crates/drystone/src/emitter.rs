@@ -129,8 +129,8 @@ pub(crate) fn check_box(what: &str, min: DVec3, max: DVec3) -> Result<(), String
 /// Emitters and sinks of a world.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// In the order of [`World::emitted`].
+    /// In the order of [`crate::World::emitted`].
     pub emitters: Vec<Emitter>,
-    /// In the order of [`World::sunk`].
+    /// In the order of [`crate::World::sunk`].
     pub sinks: Vec<Sink>,
 }

@@ -1,5 +1,5 @@
 //! What began, goes on and ended in a step: contacts, overlaps with sensors, limits of joints. Only where it
-//! is asked for ([`World::record_events`]).
+//! is asked for ([`crate::World::record_events`]).
 //!
 //! A contact exists before bodies touch. Two colliders *touch* in a step if one of their contacts has an
 //! impulse or a gap that is not positive. Events are in the order of collider ids, whatever the number of

@@ -18,7 +18,7 @@ use crate::model::BodyId;
 pub(crate) struct Places {
     pub tree: Mutex<Arc<Tree>>,
     pub moves: u64,
-    /// For a revision of the model: see [`World::off_centre`].
+    /// For a revision of the model: see [`crate::World::off_centre`].
     pub off_centre: Mutex<(u64, Arc<[u32]>)>,
 }
 

@@ -68,7 +68,7 @@ pub enum Field {
         name: String,
         /// What acts on a body.
         wrench: Arc<WrenchFn>,
-        /// Its potential, J, where it has one: counted in [`World::energy`].
+        /// Its potential, J, where it has one: counted in [`crate::World::energy`].
         energy: Option<Arc<EnergyFn>>,
     },
 }

@@ -11,7 +11,7 @@ pub(crate) fn bad(what: &str, why: impl std::fmt::Display) -> WorldError {
     WorldError::Joint(format!("{what}: {why}"))
 }
 
-/// By how much one joint is off: see [`World::joint_error`].
+/// By how much one joint is off: see [`crate::World::joint_error`].
 pub(crate) fn error_of(model: &Model, state: &State, j: usize, e: &mut Equations) -> JointError {
     error_at(model, state, j, state.time, e)
 }

@@ -5,7 +5,7 @@
 //!     M̂ v⁺ = M v_free + h k̂ + D γ,      M̂ = M + h² K + h C,   k̂ = k + C v,   K = -∂k/∂q,   C = -∂k/∂v
 //! ```
 //!
-//! A force k(q, v, t) acts on the bodies of a [`StiffForce`] together; K and C may couple all their
+//! A force k(q, v, t) acts on the bodies of a [`crate::StiffForce`] together; K and C may couple all their
 //! directions. Two ways lead from there to the velocities, and both solve the same equations:
 //!
 //! - **Rows.** Where only one or two of its bodies are dynamic, A = h² K + h C = L Δ Lᵀ gives one compliant
